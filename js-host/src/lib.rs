@@ -3,7 +3,6 @@
 //!
 //! | folder | what it is |
 //! |---|---|
-//! | `binding/` | IndexedDB's interfaces in JavaScript, on a few hooks: independent of engine and host |
 //! | `platform/` | the rest of the web platform that scripts need |
 //! | `modules/` | scripts' modules: ES modules, CommonJS and JSON, from files and packages |
 //! | `crypto/` | keys of two parts for `crypto.subtle` |

@@ -1,6 +1,6 @@
 // What structured clone (clone/*.rs) leaves to JavaScript: finding out an object's class among the engine's own,
 // and making such objects. Everything is taken from the realm before any script runs.
-import { peek } from "../binding/internals.js";
+import { peek } from "../binding/slot.js";
 
 const { apply, getPrototypeOf } = Reflect;
 const { getOwnPropertyDescriptor, defineProperty } = Object;

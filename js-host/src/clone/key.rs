@@ -1,4 +1,4 @@
-//! Keys to and from the engine: the binding's converted keys (`binding/key.js`), and the values that
+//! Keys to and from the engine: the binding's converted keys (`key.js` of `larder-binding`), and the values that
 //! pages get ("convert a key to a value", specification 7.2).
 
 use larder_codec::Key;

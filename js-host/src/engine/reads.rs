@@ -11,7 +11,7 @@ use super::{Engine, checked};
 use crate::clone::{key_from_js, key_to_js};
 use crate::realms::{Outcome, Projection};
 
-/// The bits of a range, as `binding/key_range.js` has them.
+/// The bits of a range, as `key_range.js` of `larder-binding` has them.
 const LOWER_OPEN: u32 = 1;
 const UPPER_OPEN: u32 = 2;
 const ONLY: u32 = 4;
@@ -195,7 +195,7 @@ impl Engine {
         }
     }
 
-    /// The range of `binding/key_range.js`.
+    /// A range as `larder-binding` has it.
     pub(super) fn range<'js>(&self, ctx: &Ctx<'js>, range: &Object<'js>) -> Result<KeyRange> {
         let flags: u32 = range.get("flags")?;
         let lower = self.maybe_key(ctx, &range.get("lower")?)?;

@@ -9,7 +9,7 @@ import {
   INTERNAL,
   stamp,
   stateOf,
-} from "../binding/mod.js";
+} from "./binding.js";
 import { functions } from "./event_loop.js";
 
 class SignalState extends EventTargetState {

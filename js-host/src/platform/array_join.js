@@ -2,7 +2,7 @@
 // the empty string for an array that is being joined already, and pages rely on it.
 //
 // A proxy of the built-in is, to script, the built-in itself: name, length, no constructor, and `[native code]` as its text.
-import { apply, defineProperty, getOwnPropertyDescriptor, list } from "../binding/built_ins.js";
+import { apply, defineProperty, getOwnPropertyDescriptor, list } from "./binding.js";
 
 const { Proxy } = globalThis;
 

@@ -1,6 +1,6 @@
 // Blob, File and FileList (File API, 3 to 5). A blob's bytes are an ArrayBuffer that is never changed, or
 // lie in the store and are read when asked for.
-import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
+import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "./binding.js";
 import { make } from "../clone/helpers.js";
 import { crypto } from "./crypto.js";
 import { encodeUtf8, TextDecoder } from "./encoding.js";

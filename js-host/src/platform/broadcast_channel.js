@@ -1,5 +1,5 @@
 // BroadcastChannel (HTML, 9.5): between the channels of one name, in this realm and in others.
-import { defineHandlers, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
+import { defineHandlers, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "./binding.js";
 import { queueTask } from "./event_loop.js";
 import { dispatchMessage, messageState } from "./message_channel.js";
 import { native } from "./native.js";

@@ -1,9 +1,6 @@
 // larder.changes and larder.setChangeFeed: what changed in a database, for scripts of `larder run` (docs/format/feed.md has the feed).
 // Names are those of `larder feed`, and where they fit those of the observers that WICG had proposed.
-import { expect, peek, webidl } from "../binding/mod.js";
-import { toRange } from "../binding/key_range.js";
-import { DatabaseState } from "../binding/database.js";
-import { releaseWhenCollected } from "../binding/hooks.js";
+import { DatabaseState, expect, peek, releaseWhenCollected, toRange, webidl } from "./binding.js";
 import { native } from "./native.js";
 
 const OPERATIONS = ["creation", "modification", "removal"];

@@ -1,5 +1,5 @@
 // crypto.getRandomValues and randomUUID (Web Cryptography, 10.1).
-import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "../binding/mod.js";
+import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf } from "./binding.js";
 import { native } from "./native.js";
 import { subtle } from "./subtle_crypto.js";
 

@@ -1,5 +1,5 @@
 // Algorithms as scripts name them (Web Cryptography, 18): names in any case, and the parameters that an operation needs.
-import { webidl } from "../binding/mod.js";
+import { webidl } from "./binding.js";
 
 const { toDOMString, toUnsignedLong } = webidl;
 

@@ -1,5 +1,5 @@
 // JSON Web Keys (RFC 7517; Web Cryptography, 15), as `importKey` takes and `exportKey` gives them.
-import { webidl } from "../binding/mod.js";
+import { webidl } from "./binding.js";
 import { fail } from "./crypto_algorithms.js";
 
 const { toDictionary, toDOMString, toStringOrSequence } = webidl;

@@ -1,5 +1,5 @@
 // CryptoKey (Web Cryptography, 13). What can be done with one is in crypto_pairs.js and crypto_secrets.js.
-import { checkConstructor, exposeInterface, INTERNAL, stamp, stateOf } from "../binding/internals.js";
+import { checkConstructor, exposeInterface, INTERNAL, stamp, stateOf } from "./binding.js";
 import { make } from "../clone/helpers.js";
 import { native } from "./native.js";
 

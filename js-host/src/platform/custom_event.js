@@ -1,5 +1,5 @@
 // CustomEvent (DOM, 2.4) and MessageEvent (HTML, 9.1).
-import { Event, EventState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
+import { Event, EventState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "./binding.js";
 
 const { toDictionary, toDOMString } = webidl;
 

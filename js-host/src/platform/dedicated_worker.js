@@ -1,5 +1,5 @@
 // Worker (HTML, 10.2.6.3): a realm of its own on a thread of its own, with this realm's databases.
-import { createEvent, defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
+import { createEvent, defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "./binding.js";
 import { blobBytes, blobOfUrl, blobType, publishBlobs } from "./blob.js";
 import { dataOfUrl } from "./data_url.js";
 import { TextDecoder } from "./encoding.js";

@@ -1,5 +1,5 @@
 // TextEncoder and TextDecoder (Encoding): UTF-8, and decoding of UTF-16 and windows-1252.
-import { exposeInterface, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
+import { exposeInterface, requireArguments, stamp, stateOf, webidl } from "./binding.js";
 
 const { toDOMString } = webidl;
 

@@ -1,5 +1,5 @@
 // Tasks and timers (HTML, 8.1.7, 8.7). The host calls `turn` again and again.
-import { list } from "../binding/built_ins.js";
+import { list } from "./binding.js";
 import { native } from "./native.js";
 import { reportError } from "./report_error.js";
 

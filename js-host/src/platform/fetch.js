@@ -1,5 +1,5 @@
 // fetch (Fetch), for what needs no network: blob: URLs, and files that the host's owner has given.
-import { exposeInterface, INTERNAL, requireArguments, webidl } from "../binding/mod.js";
+import { exposeInterface, INTERNAL, requireArguments, webidl } from "./binding.js";
 import { blobOfUrl } from "./blob.js";
 import { fileOfUrl } from "./files.js";
 

@@ -1,5 +1,5 @@
 // FileReader (File API, 6.2).
-import { createEvent, defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
+import { createEvent, defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "./binding.js";
 import { blobBytes, blobType } from "./blob.js";
 import { latin1, TextDecoder } from "./encoding.js";
 import { queueTask } from "./event_loop.js";

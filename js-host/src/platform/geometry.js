@@ -1,6 +1,5 @@
 // DOMPoint, DOMRect and DOMQuad (Geometry Interfaces, 2 to 4). Matrices are in geometry_matrix.js.
-import { defineProperty } from "../binding/built_ins.js";
-import { exposeInterface, INTERNAL, stamp, stateOf, webidl } from "../binding/mod.js";
+import { defineProperty, exposeInterface, INTERNAL, stamp, stateOf, webidl } from "./binding.js";
 import { make } from "../clone/helpers.js";
 
 const { toDictionary } = webidl;

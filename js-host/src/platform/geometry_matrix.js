@@ -1,7 +1,6 @@
 // DOMMatrix and DOMMatrixReadOnly (Geometry Interfaces, 5). What is multiplied with what is in matrix_arithmetic.js, transform lists are in
 // transform_list.js.
-import { defineProperty } from "../binding/built_ins.js";
-import { exposeInterface, INTERNAL, stamp, stateOf, webidl } from "../binding/mod.js";
+import { defineProperty, exposeInterface, INTERNAL, stamp, stateOf, webidl } from "./binding.js";
 import { DOMPoint, madeOfNumbers, matrices, pointNumbers, toNumber } from "./geometry.js";
 import * as arithmetic from "./matrix_arithmetic.js";
 import { isWorker } from "./native.js";

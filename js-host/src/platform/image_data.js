@@ -1,6 +1,5 @@
 // ImageData (HTML, 4.12.5.1.16).
-import { apply } from "../binding/built_ins.js";
-import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
+import { apply, exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "./binding.js";
 import { make } from "../clone/helpers.js";
 
 const { toDictionary, toEnum } = webidl;

@@ -1,5 +1,5 @@
 // location and navigator: what scripts look at to find out where they run.
-import { exposeInterface, INTERNAL } from "../binding/mod.js";
+import { exposeInterface, INTERNAL } from "./binding.js";
 import { isWorker, native } from "./native.js";
 import { StorageManager, storageManager } from "./storage_manager.js";
 import { URL } from "./url.js";

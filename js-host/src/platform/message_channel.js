@@ -1,6 +1,6 @@
 // structuredClone, MessageChannel and MessagePort (HTML, 2.7.10 and 9.4). A port is its realm's own until it is transferred: from then
 // on it, and the port at the other end, have numbers, and messages go by way of the host.
-import { defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf } from "../binding/mod.js";
+import { defineHandlers, dispatch, EventTarget, EventTargetState, exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf } from "./binding.js";
 import { MessageEvent, MessageState } from "./custom_event.js";
 import { native } from "./native.js";
 import { queueTask } from "./event_loop.js";

@@ -1,5 +1,5 @@
 // The global scope: everything that a script finds when it starts, and what the host calls.
-import * as binding from "../binding/mod.js";
+import * as binding from "./binding.js";
 import * as clone from "../clone/helpers.js";
 import "./array_join.js";
 import { isWorker, native } from "./native.js";
@@ -35,15 +35,7 @@ import { ProgressEvent, XMLHttpRequest } from "./xml_http_request.js";
 
 const { attach, exposeGlobal, EventTargetState, defineHandlers } = binding;
 
-binding.setHooks({
-  reportError,
-  microtaskCheckpoint: native.microtaskCheckpoint,
-  wantCheckpointCleanup: native.wantCheckpointCleanup,
-  now: native.now,
-  isProxy: native.isProxy,
-  serialize: native.serialize,
-  engine: native.engine,
-});
+binding.host.reportError = reportError;
 
 const scope = isWorker ? worker : window;
 

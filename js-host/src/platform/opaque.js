@@ -1,8 +1,6 @@
 // Objects of the web platform that stand in stores and of which this host can make nothing: a script gets them with their class and a few
 // attributes, and can store them again as they were. What would use them is missing.
-import { checkConstructor } from "../binding/internals.js";
-import { defineProperty } from "../binding/built_ins.js";
-import { exposeInterface, INTERNAL, stamp, stateOf } from "../binding/mod.js";
+import { checkConstructor, defineProperty, exposeInterface, INTERNAL, stamp, stateOf } from "./binding.js";
 import { make } from "../clone/helpers.js";
 
 class OpaqueState {

@@ -1,5 +1,5 @@
 // performance (High Resolution Time, 8; Performance Timeline, 4; User Timing, 3): the clock, marks and measures.
-import { EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
+import { EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "./binding.js";
 import { native } from "./native.js";
 
 const { toDictionary, toDOMString } = webidl;

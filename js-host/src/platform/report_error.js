@@ -1,5 +1,5 @@
 // Exceptions and rejections that were not caught (HTML, 8.1.4.6 and 8.1.4.7).
-import { dispatch, EventState, Event, exposeInterface, INTERNAL, peek, requireArguments, stateOf, webidl } from "../binding/mod.js";
+import { dispatch, EventState, Event, exposeInterface, INTERNAL, peek, requireArguments, stateOf, webidl } from "./binding.js";
 import { native } from "./native.js";
 
 const { toDictionary, toDOMString } = webidl;

@@ -1,6 +1,6 @@
 // navigator.storage (Storage, 6): what the origin's databases have, and whether they are to stay. Files of an origin's own
 // (getDirectory) there are none.
-import { exposeInterface, expect, INTERNAL, stamp, stateOf } from "../binding/mod.js";
+import { exposeInterface, expect, INTERNAL, stamp, stateOf } from "./binding.js";
 import { native } from "./native.js";
 
 class ManagerState {}

@@ -1,5 +1,5 @@
 // crypto.subtle (Web Cryptography, 14): digests, and keys made, read and given away. What would use a key is refused as not supported.
-import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
+import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "./binding.js";
 import { fail, normalize, toBytes } from "./crypto_algorithms.js";
 import { toJwk } from "./crypto_jwk.js";
 import { attributesOf } from "./crypto_key.js";

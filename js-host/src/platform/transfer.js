@@ -1,6 +1,6 @@
 // Transfer lists, and values on their way to ports and other realms (HTML, 2.7.7 to 2.7.9). What can be transferred is ArrayBuffers and
 // MessagePorts.
-import { peek } from "../binding/mod.js";
+import { peek } from "./binding.js";
 import { native } from "./native.js";
 
 const { detached, resizable } = Object.fromEntries(

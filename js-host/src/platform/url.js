@@ -1,7 +1,7 @@
 // URL and URLSearchParams (URL), for what scripts do with them: take apart, put together, resolve.
 //
 // A smaller parser than the standard's: no IDNA, nothing of hosts is percent-encoded, IPv6 hosts as they are written.
-import { exposeInterface, webidl } from "../binding/mod.js";
+import { exposeInterface, webidl } from "./binding.js";
 import { createObjectURL, revokeObjectURL } from "./blob.js";
 import { encodeUtf8, latin1, TextDecoder } from "./encoding.js";
 

@@ -1,6 +1,6 @@
 // localStorage and sessionStorage (HTML, 12.2): in memory, and gone at the end. Chromium keeps the first in a LevelDB of its own,
 // "Local Storage", beside IndexedDB: that is neither read nor written.
-import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "../binding/mod.js";
+import { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, webidl } from "./binding.js";
 
 const { toDOMString } = webidl;
 

@@ -1,5 +1,5 @@
 // The global scope of a window without a document (HTML, 7.2.2).
-import { EventTarget, exposeInterface, INTERNAL } from "../binding/mod.js";
+import { EventTarget, exposeInterface, INTERNAL } from "./binding.js";
 import { postMessage } from "./message_channel.js";
 import { Storage, storages } from "./web_storage.js";
 

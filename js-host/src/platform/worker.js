@@ -1,5 +1,5 @@
 // The global scope of a dedicated worker (HTML, 10.2.1).
-import { EventTarget, exposeInterface, INTERNAL, peek, requireArguments, webidl } from "../binding/mod.js";
+import { EventTarget, exposeInterface, INTERNAL, peek, requireArguments, webidl } from "./binding.js";
 import { blobBytes, blobOfUrl } from "./blob.js";
 import { dataOfUrl } from "./data_url.js";
 import { TextDecoder } from "./encoding.js";

@@ -1,6 +1,6 @@
 // XMLHttpRequest (its own specification) for what needs no network: blob: and data: URLs, and URLs of a server that the host plays itself.
 // All else is a network error. There is no upload object, and a document is no type of response.
-import { createEvent, defineHandlers, dispatch, Event, EventState, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "../binding/mod.js";
+import { createEvent, defineHandlers, dispatch, Event, EventState, EventTarget, EventTargetState, exposeInterface, INTERNAL, requireArguments, stateOf, webidl } from "./binding.js";
 import { Blob, blobBytes, blobOfUrl, blobType } from "./blob.js";
 import { dataOfUrl } from "./data_url.js";
 import { encodeUtf8, TextDecoder } from "./encoding.js";

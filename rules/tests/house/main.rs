@@ -22,7 +22,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The folders of the packages that are the product: libraries, bindings and the command.
-const PRODUCT: [&str; 10] = [
+const PRODUCT: [&str; 11] = [
     "codec",
     "leveldb",
     "remote-files",
@@ -31,6 +31,7 @@ const PRODUCT: [&str; 10] = [
     "feed",
     "pages",
     "c",
+    "binding",
     "js-host",
     "cli",
 ];

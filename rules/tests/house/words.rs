@@ -172,6 +172,7 @@ fn documents_speak_of_things() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "c/README.md",
+        "binding/README.md",
         "node/js/codec/README.md",
         "fixtures/README.md",
     ] {

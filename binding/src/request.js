@@ -1,0 +1,97 @@
+// IDBRequest (specification, 4.1).
+export function request(binding) {
+  const { checkConstructor, domException, exposeInterface, stateOf } = binding.internals;
+  const { createEvent } = binding.event;
+  const { defineHandlers, dispatch, EventTarget, EventTargetState } = binding.eventTarget;
+
+  // Makes a request of a transaction: `ask` gets its number and may throw.
+  function place(request, ask) {
+    const { transaction } = request;
+    const { link } = transaction;
+    const number = link.expect(request);
+    try {
+      if (transaction.ask(() => (ask(number), true)) === undefined) {
+        link.settle(number);
+        transaction.refused[transaction.refused.length] = request;
+      }
+    } catch (error) {
+      link.settle(number);
+      throw error;
+    }
+    request.done = false;
+    request.result = undefined;
+    request.error = null;
+    transaction.pending += 1;
+    return request.wrapper;
+  }
+
+  class RequestState extends EventTargetState {
+    constructor(source, transaction, convert = undefined) {
+      super();
+      // The wrapper of an object store, index or cursor, or null.
+      this.source = source;
+      this.transaction = transaction;
+      this.done = false;
+      this.result = undefined;
+      this.error = null;
+      // Makes the result of what the engine answers.
+      this.convert = convert;
+    }
+
+    get eventParent() {
+      return this.transaction;
+    }
+
+    answer(error, result) {
+      const { transaction } = this;
+      transaction.pending -= 1;
+      this.done = true;
+      // After an abort script sees no other result, whatever the engine's was.
+      if (transaction.aborted) {
+        error = domException("AbortError", "The transaction was aborted, so the request cannot be fulfilled.");
+      }
+      if (error === undefined) {
+        this.result = this.convert === undefined ? result : this.convert(result);
+        transaction.succeed(this, createEvent("success", false, false));
+      } else {
+        this.result = undefined;
+        this.error = error;
+        transaction.fail(this, createEvent("error", true, true));
+      }
+    }
+
+    fire(event) {
+      return dispatch(this, event, true);
+    }
+  }
+
+  class IDBRequest extends EventTarget {
+    constructor(token = undefined, state = undefined) {
+      checkConstructor(token, "IDBRequest");
+      super(token, state);
+    }
+    get result() {
+      const state = stateOf(this, RequestState);
+      if (!state.done) throw domException("InvalidStateError", "The request has not finished.");
+      return state.result;
+    }
+    get error() {
+      const state = stateOf(this, RequestState);
+      if (!state.done) throw domException("InvalidStateError", "The request has not finished.");
+      return state.error;
+    }
+    get source() {
+      return stateOf(this, RequestState).source;
+    }
+    get transaction() {
+      return stateOf(this, RequestState).transaction?.wrapper ?? null;
+    }
+    get readyState() {
+      return stateOf(this, RequestState).done ? "done" : "pending";
+    }
+  }
+  exposeInterface(IDBRequest, "IDBRequest");
+  defineHandlers(IDBRequest, RequestState, ["success", "error"]);
+
+  return { place, RequestState, IDBRequest };
+}

@@ -1,0 +1,57 @@
+// IDBVersionChangeEvent (specification, 4.2).
+export function versionChangeEvent(binding) {
+  const { asUintN, BigInt, isFinite, MAX_SAFE_INTEGER, Number, trunc } = binding.builtIns;
+  const { exposeInterface, INTERNAL, requireArguments, stateOf } = binding.internals;
+  const { Event, EventState } = binding.event;
+  const { toDictionary, toDOMString } = binding.webidl;
+
+  class VersionChangeState extends EventState {
+    constructor(type, bubbles, cancelable, oldVersion, newVersion) {
+      super(type, bubbles, cancelable);
+      this.oldVersion = oldVersion;
+      this.newVersion = newVersion;
+    }
+  }
+
+  // Not [EnforceRange] here: modulo 2^64, as ToBigUint64 of the integer part.
+  function toVersion(value) {
+    const number = trunc(+value);
+    if (!isFinite(number)) return 0;
+    return number >= 0 && number <= MAX_SAFE_INTEGER ? number + 0 : Number(asUintN(64, BigInt(number)));
+  }
+
+  class IDBVersionChangeEvent extends Event {
+    constructor(type, init = undefined) {
+      if (type === INTERNAL) {
+        super(INTERNAL, init);
+        return;
+      }
+      requireArguments(arguments.length, 1, "IDBVersionChangeEvent");
+      const name = toDOMString(type);
+      const options = toDictionary(init, "IDBVersionChangeEventInit");
+      const bubbles = !!options.bubbles;
+      const cancelable = !!options.cancelable;
+      const composed = !!options.composed;
+      const newVersion = options.newVersion === undefined || options.newVersion === null ? null : toVersion(options.newVersion);
+      const oldVersion = options.oldVersion === undefined ? 0 : toVersion(options.oldVersion);
+      const state = new VersionChangeState(name, bubbles, cancelable, oldVersion, newVersion);
+      state.composed = composed;
+      super(INTERNAL, state);
+    }
+    get oldVersion() {
+      return stateOf(this, VersionChangeState).oldVersion;
+    }
+    get newVersion() {
+      return stateOf(this, VersionChangeState).newVersion;
+    }
+  }
+  exposeInterface(IDBVersionChangeEvent, "IDBVersionChangeEvent");
+
+  function createVersionChangeEvent(type, oldVersion, newVersion) {
+    const state = new VersionChangeState(type, false, false, oldVersion, newVersion);
+    state.trusted = true;
+    return new IDBVersionChangeEvent(INTERNAL, state);
+  }
+
+  return { IDBVersionChangeEvent, createVersionChangeEvent };
+}
