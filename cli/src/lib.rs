@@ -43,6 +43,7 @@ mod store_origin;
 mod stores_at;
 mod style;
 pub mod table;
+mod value_json;
 pub mod verify;
 mod within;
 

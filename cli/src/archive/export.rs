@@ -22,6 +22,7 @@ use crate::dump::push_key;
 use crate::feed_notes::object_store_named;
 use crate::record::ValueReader;
 use crate::scan::{Scan, Stop};
+use crate::value_json::push_value;
 
 /// From this version of V8's on, what is new in values has a version of its own.
 const DISTINCT_V8_MIN: u32 = 16;
@@ -288,7 +289,7 @@ impl ArchiveWriter {
             let read = reader.read_whole(key, bytes, |value| {
                 check.take(value.tree, value.objects, key, version);
                 line.extend_from_slice(b",\"value\":");
-                serde_json::to_writer(&mut line, value.tree)?;
+                push_value(&mut line, value.tree)?;
                 let problems = self.objects(scan, database, &mut line, value.objects)?;
                 if !self.is_said(value.tree, value.shown) {
                     line.extend_from_slice(b",\"wire\":\"");

@@ -10,8 +10,12 @@ use larder_leveldb::storage::{FileSystem, WritableFile};
 use super::error::ArchiveError;
 use super::{BLOBS_FOLDER, LINES_FILE};
 
-/// Lines are written, and packed, by so many bytes.
-const PIECE_LEN: usize = 1 << 20;
+/// Lines are written by so many bytes: few enough that they are still in a processor's own cache when the kernel takes them, and more
+/// than a file puts together by itself.
+const PIECE_LEN: usize = 128 << 10;
+
+/// Lines are packed by so many bytes.
+const PACKED_PIECE_LEN: usize = 1 << 20;
 
 /// Bytes of a blob that are read at a time. A multiple of three, so that each is base64 without an end in the midst.
 const BLOB_PIECE_LEN: usize = 96 << 10;
@@ -36,6 +40,13 @@ impl Form {
             () if name.ends_with(".jsonl.zst") => Self::PackedFile,
             () if name.ends_with(".jsonl") => Self::File,
             () => Self::Folder,
+        }
+    }
+
+    const fn piece_len(self) -> usize {
+        match self {
+            Self::PackedFile => PACKED_PIECE_LEN,
+            Self::Folder | Self::File => PIECE_LEN,
         }
     }
 }
@@ -81,7 +92,7 @@ impl Target {
             unfinished: None,
             form,
             lines: None,
-            buffer: Vec::with_capacity(PIECE_LEN),
+            buffer: Vec::with_capacity(form.piece_len()),
             has_blobs: false,
         };
         if dry_run {
@@ -183,7 +194,7 @@ impl Target {
     /// Writes a line, which has its end.
     pub(super) fn line(&mut self, line: &[u8]) -> Result<(), ArchiveError> {
         self.buffer.extend_from_slice(line);
-        match self.buffer.len() >= PIECE_LEN {
+        match self.buffer.len() >= self.form.piece_len() {
             true => self.write(),
             false => Ok(()),
         }
@@ -207,7 +218,7 @@ impl Target {
         };
         self.buffer.clear();
         // A record that was large does not take its memory to the end.
-        self.buffer.shrink_to(PIECE_LEN);
+        self.buffer.shrink_to(self.form.piece_len());
         appended.map_err(|error| ArchiveError::io(&self.to, "cannot be written", error))
     }
 

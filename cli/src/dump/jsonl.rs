@@ -16,6 +16,7 @@ use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::scan::{Scan, Stop};
 use crate::store_origin::StoreOrigin;
+use crate::value_json::push_value;
 
 /// The form.
 pub(super) struct Jsonl {
@@ -86,7 +87,7 @@ impl RecordWriter for Lines<'_> {
         match &record.value {
             Ok(value) => {
                 line.extend_from_slice(b",\"value\":");
-                serde_json::to_writer(&mut *line, value.tree)?;
+                push_value(line, value.tree)?;
                 if !value.objects.is_empty() {
                     line.extend_from_slice(b",\"external\":");
                     serde_json::to_writer(&mut *line, value.objects)?;

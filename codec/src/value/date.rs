@@ -48,16 +48,30 @@ impl fmt::Display for IsoDate {
         const DAY_MS: i64 = 86_400_000;
         let (year, month, day) = civil(self.time_ms.div_euclid(DAY_MS));
         let ms = self.time_ms.rem_euclid(DAY_MS);
-        match year {
-            0..=9999 => write!(f, "{year:04}")?,
-            _ => write!(f, "{year:+07}")?,
-        }
         let (hour, minute) = (ms / 3_600_000, ms / 60_000 % 60);
         let (second, ms) = (ms / 1000 % 60, ms % 1000);
-        write!(
-            f,
-            "-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z"
-        )
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let year_in_text = if (0..=9999).contains(&year) { year } else { 0 };
+        let places: [(usize, usize, i64); 7] = [
+            (0, 4, year_in_text),
+            (5, 2, month),
+            (8, 2, day),
+            (11, 2, hour),
+            (14, 2, minute),
+            (17, 2, second),
+            (20, 3, ms),
+        ];
+        for (at, len, mut number) in places {
+            for place in text[at..at + len].iter_mut().rev() {
+                *place = b"0123456789"[number.unsigned_abs() as usize % 10];
+                number /= 10;
+            }
+        }
+        let text = std::str::from_utf8(&text).unwrap_or_default();
+        if (0..=9999).contains(&year) {
+            return f.write_str(text);
+        }
+        write!(f, "{year:+07}{}", text.get(4..).unwrap_or_default())
     }
 }
 

@@ -63,6 +63,12 @@ impl Serialize for Tree<'_> {
 }
 
 impl Tree<'_> {
+    /// Whether all of it is written in place: no object has an `$id`, and none lies deeper than [`DEPTH_INLINE_MAX`] as it was read.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.depth <= DEPTH_INLINE_MAX && self.shared.is_empty()
+    }
+
     /// Whether some container might come to lie deeper than [`DEPTH_INLINE_MAX`]. Visiting in the
     /// order of writing meets every object first where it was written, at its depth there. In
     /// another order, references may lead to it from a deeper place.
