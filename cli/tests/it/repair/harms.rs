@@ -349,7 +349,18 @@ fn judge(fixture: &Fixture, truth: &Shown, seed: u64, sums: &mut Sums) -> Result
     }
     let all = to.path().join("all");
     repair(&source.leveldb(), &all, &["--with-doubtful"]);
-    let (right, wrong) = judged(&dumped(&repaired(&source, &all)), at_the_end);
+    let with_doubtful = dumped(&repaired(&source, &all));
+    // What is certain at the end is so whatever else there may be.
+    let mut kept = certain.iter();
+    if earlier.is_none()
+        && let Some((place, _)) =
+            kept.find(|(place, value)| with_doubtful.get(*place) != Some(*value))
+    {
+        return Err(format!(
+            "{told}: certain, and otherwise with the doubtful: {place}"
+        ));
+    }
+    let (right, wrong) = judged(&with_doubtful, at_the_end);
     sums.certain += records(&certain);
     sums.outdated += judged(&certain, at_the_end).1;
     sums.right += right;
@@ -364,7 +375,25 @@ fn judge(fixture: &Fixture, truth: &Shown, seed: u64, sums: &mut Sums) -> Result
     Ok(())
 }
 
-/// `LARDER_REPAIR_HARMS=300` tries so many harms to each golden store (1 in the default run); `LARDER_SEED` starts elsewhere.
+/// Those of the golden stores that `LARDER_HARMED_STORES` names, separated by commas; a name that ends in `*` stands for all that begin so.
+/// Without the variable, all.
+pub(super) fn chosen(mut fixtures: Vec<Fixture>) -> Vec<Fixture> {
+    let Ok(names) = std::env::var("LARDER_HARMED_STORES") else {
+        return fixtures;
+    };
+    fixtures.retain(|fixture| {
+        let is_meant = |name: &str| match name.strip_suffix('*') {
+            Some(beginning) => fixture.name.starts_with(beginning),
+            None => fixture.name == name,
+        };
+        names.split(',').any(is_meant)
+    });
+    assert!(!fixtures.is_empty(), "no golden store is named {names}");
+    fixtures
+}
+
+/// `LARDER_REPAIR_HARMS=300` tries so many harms to each golden store (1 in the default run); `LARDER_SEED` starts elsewhere;
+/// `LARDER_HARMED_STORES=c110,c83*` takes only these stores.
 #[test]
 fn whatever_is_harmed_no_wrong_record_is_among_the_certain() {
     let number = |name: &str, default: u64| {
@@ -374,7 +403,9 @@ fn whatever_is_harmed_no_wrong_record_is_among_the_certain() {
     with_large_stack(move || {
         let mut by_family: BTreeMap<&str, Sums> = BTreeMap::new();
         let mut faults = Vec::new();
-        for fixture in larder_fixtures::all() {
+        let fixtures = chosen(larder_fixtures::all());
+        let is_all = fixtures.len() == larder_fixtures::all().len();
+        for fixture in fixtures {
             let truth = shown(&comparable(&fixture.expected()));
             let family = if fixture.name.contains("killed") {
                 "killed"
@@ -398,7 +429,9 @@ fn whatever_is_harmed_no_wrong_record_is_among_the_certain() {
                 sums.right,
                 sums.wrong
             );
-            assert!(sums.certain > 0 && sums.right > sums.certain);
+            assert!(sums.certain > 0);
+            // Of all stores together. One alone may have nothing in doubt but what lies in damaged places, which is in no store.
+            assert!(!is_all || sums.right > sums.certain);
         }
         assert!(
             faults.is_empty(),

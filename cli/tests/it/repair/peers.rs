@@ -16,7 +16,7 @@ use larder_fixtures::{Fixture, OpenFixture};
 use larder_leveldb::storage::DiskFileSystem;
 use serde_json::Value;
 
-use super::harms::{dumped, harmed, judged, records, shown};
+use super::harms::{chosen, dumped, harmed, judged, records, shown};
 use super::{repair, repaired};
 use crate::support::{larder, stderr};
 
@@ -280,7 +280,7 @@ fn given_back(dir: &Path, repaired: &Path, golden: &Golden) -> Given {
 }
 
 /// `LARDER_PEER_HARMS=50` tries so many harms to each golden store (3 to each of six in the default run); `LARDER_SEED` starts elsewhere;
-/// `LARDER_PEER_STORES=c75` takes only stores whose names begin so.
+/// `LARDER_HARMED_STORES=c75*` takes only stores whose names begin so.
 /// `LARDER_PEER_PYTHON` is a Python that has dfindexeddb and `ccl_chromium_reader`: then these read the same.
 #[test]
 fn no_fewer_records_come_back_than_others_bring_back() {
@@ -294,11 +294,7 @@ fn no_fewer_records_come_back_than_others_bring_back() {
         Err(_) => STORES.map(larder_fixtures::get).into(),
     };
     let seeds = first..first + harms.unwrap_or(3);
-    let only = std::env::var("LARDER_PEER_STORES").unwrap_or_default();
-    let fixtures = fixtures.into_iter();
-    let fixtures: Vec<_> = fixtures
-        .filter(|fixture| fixture.name.starts_with(&only))
-        .collect();
+    let fixtures = chosen(fixtures);
     let python = std::env::var_os("LARDER_PEER_PYTHON");
     with_large_stack(move || {
         let Some(oracle) = oracle() else {
