@@ -16,6 +16,7 @@
 mod archive;
 mod base;
 mod codec;
+mod dexie;
 pub mod files;
 mod hostile;
 mod input;
@@ -32,6 +33,7 @@ pub mod write;
 
 pub use archive::archive;
 pub use codec::{codec_round_trip, comparator_laws};
+pub use dexie::dexie;
 pub use hostile::{hostile_files, hostile_store};
 pub use key_path::key_paths;
 pub use log::log;

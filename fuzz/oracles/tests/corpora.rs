@@ -40,6 +40,11 @@ fn archives_hold_over_their_corpus() {
 }
 
 #[test]
+fn files_of_dexie_hold_over_their_corpus() {
+    run("dexie", larder_fuzz_oracles::dexie);
+}
+
+#[test]
 fn codec_round_trip_holds_over_its_corpus() {
     run("codec_round_trip", larder_fuzz_oracles::codec_round_trip);
 }
