@@ -11,6 +11,7 @@
     reason = "a program that measures: it has a clock and makes folders"
 )]
 
+mod chromium_tables;
 mod fjall;
 mod heed;
 mod redb;
@@ -25,9 +26,12 @@ use rows::{Cost, ROWS, Workload};
 /// Opens an empty store of one kind, with or without an index, and does every row.
 type Column = fn(&Path, &Workload) -> Vec<Cost>;
 
-const COLUMNS: [(&str, Column); 4] = [
+const COLUMNS: [(&str, Column); 5] = [
     ("SQLite", |dir, workload| {
         rows::run(dir, workload, sqlite::Sqlite::create)
+    }),
+    ("Chromium's tables", |dir, workload| {
+        rows::run(dir, workload, chromium_tables::ChromiumTables::create)
     }),
     ("redb", |dir, workload| {
         rows::run(dir, workload, redb::Redb::create)
