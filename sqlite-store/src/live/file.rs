@@ -26,6 +26,9 @@ const LOG_PAGES_MAX: u32 = 10_000;
 /// The connection that writes keeps so many KiB of pages in memory: what a transaction changes beyond that goes to the log before its end, and is read again.
 const CACHE_KIB: i64 = 16 << 10;
 
+/// A connection that reads keeps so many KiB of pages in memory, until another's commit makes them old.
+const READER_CACHE_KIB: i64 = 8 << 10;
+
 /// A file is made shorter at closing if a third of its pages is free, as by Chromium.
 const VACUUM_FREE_PARTS: i64 = 3;
 
@@ -141,6 +144,7 @@ impl LiveFile {
         }
         let made = connect(&self.path)
             .and_then(|connection| {
+                connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
                 Database::new(self.path.clone(), Image::live(connection), schema)
             })
             .map_err(|error| self.failed(&error))?;
