@@ -163,7 +163,11 @@ fn take_turns_in(
         let Some(chromium) = chromium else {
             return;
         };
-        let (rounds, seed) = (setting(rounds, 12), setting("LARDER_SEED", 1));
+        let default = match format {
+            Format::LevelDb => 12,
+            Format::Sqlite | Format::Migrating => 20,
+        };
+        let (rounds, seed) = (setting(rounds, default), setting("LARDER_SEED", 1));
         println!("seed {seed}, {rounds} rounds");
         let mut random = Random::new(seed);
         let mut dir = tempfile::tempdir().unwrap();

@@ -54,36 +54,50 @@ fn stores_taken_from_sqlite_files_are_the_same_to_chromium() {
 /// LevelDB stores that are taken by way of SQLite files; `LARDER_WHOLE` takes all.
 const SAMPLE_IN_LEVELDB: [&str; 4] = ["c156", "c110-lite", "c64-lite", "c156-killed-blob"];
 
-/// -0 in keys, and key paths of one part in an array, as the page of a browser shows them that keeps SQLite files.
-pub(crate) fn as_in_sqlite(shown: &mut Value) {
+/// What Chromium's tables cannot say of a store.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unsaid {
+    /// Key paths that are arrays of one part, of object stores and indexes.
+    pub(crate) paths: usize,
+    /// -0 in keys, of records and of entries.
+    pub(crate) zeros: usize,
+}
+
+/// -0 in keys, and key paths of one part in an array, as the page of a browser shows them that keeps SQLite files; and how many there were.
+pub(crate) fn as_in_sqlite(shown: &mut Value) -> Unsaid {
+    let mut unsaid = Unsaid::default();
     for database in shown.as_array_mut().into_iter().flatten() {
         for store in database["stores"].as_array_mut().into_iter().flatten() {
-            one_part_is_a_string(&mut store["keyPath"]);
+            unsaid.paths += one_part_is_a_string(&mut store["keyPath"]);
             for record in store["records"].as_array_mut().into_iter().flatten() {
-                zeros_are_positive(&mut record[0]);
+                unsaid.zeros += zeros_are_positive(&mut record[0]);
             }
             for index in store["indexes"].as_array_mut().into_iter().flatten() {
-                one_part_is_a_string(&mut index["keyPath"]);
-                zeros_are_positive(&mut index["entries"]);
+                unsaid.paths += one_part_is_a_string(&mut index["keyPath"]);
+                unsaid.zeros += zeros_are_positive(&mut index["entries"]);
             }
         }
     }
+    unsaid
 }
 
-fn one_part_is_a_string(path: &mut Value) {
-    if let Some([part]) = path.as_array().map(Vec::as_slice) {
-        *path = part.clone();
-    }
+fn one_part_is_a_string(path: &mut Value) -> usize {
+    let Some([part]) = path.as_array().map(Vec::as_slice) else {
+        return 0;
+    };
+    *path = part.clone();
+    1
 }
 
-fn zeros_are_positive(key: &mut Value) {
+fn zeros_are_positive(key: &mut Value) -> usize {
     match key {
         Value::String(text) if text == "-0" => *text = "0".to_owned(),
         Value::String(bits) if bits == "8000000000000000" => *bits = "0".repeat(16),
-        Value::Array(items) => items.iter_mut().for_each(zeros_are_positive),
-        Value::Object(members) => members.values_mut().for_each(zeros_are_positive),
-        _ => {}
+        Value::Array(items) => return items.iter_mut().map(zeros_are_positive).sum(),
+        Value::Object(members) => return members.values_mut().map(zeros_are_positive).sum(),
+        _ => return 0,
     }
+    1
 }
 
 pub(crate) fn larder_copy(from: &Path, to: &Path, format: &str) {

@@ -6,7 +6,7 @@
 //! `docs/format/values.md`.
 
 use super::bigint::BigInt;
-use super::buffer::{ArrayBuffer, View};
+use super::buffer::{ArrayBuffer, BufferKind, View, ViewKind};
 use super::host::HostObject;
 use super::js_str::JsStr;
 use super::number::JsNumber;
@@ -203,6 +203,32 @@ pub enum Object<'a> {
     Error(Box<ErrorObject<'a>>),
     /// An object of the web platform.
     Host(Box<HostObject<'a>>),
+}
+
+impl Object<'_> {
+    /// Whether some versions of the wire format have no form for it: V8's or Blink's, of those that have its kind. An error is none of these, since a
+    /// script can change what it is.
+    ///
+    /// A store takes what its own versions have a form for ([`Needs`](super::Needs)). What a host has read there it may put there again, if it remembers what
+    /// the object was read in ([`Builder::set_read_in`](super::Builder::set_read_in)): so it need remember that of these alone.
+    #[must_use]
+    pub fn is_of_some_versions(&self) -> bool {
+        match self {
+            Self::RegExp { flags, .. } => {
+                flags.has(RegExpFlags::HAS_INDICES) || flags.has(RegExpFlags::UNICODE_SETS)
+            }
+            Self::ArrayBuffer(buffer) => buffer.kind != BufferKind::Fixed,
+            Self::View(view) => view.kind == ViewKind::Float16Array,
+            Self::Host(host) => matches!(
+                **host,
+                HostObject::CryptoKey(_)
+                    | HostObject::FileSystemHandle(_)
+                    | HostObject::ImageBitmap(_)
+                    | HostObject::ImageData(_)
+            ),
+            _ => false,
+        }
+    }
 }
 
 /// An array, dense in front and sparse behind.

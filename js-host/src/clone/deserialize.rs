@@ -112,7 +112,7 @@ impl<'js> Make<'_, '_, 'js> {
         let is_old = !self.read_in.is_at_least(DATA_VERSION_MAX);
         for object in tree.objects() {
             let made = self.object(object)?;
-            if is_old && read_in::is_kept_for(object) {
+            if is_old && object.is_of_some_versions() {
                 read_in::note(self.ctx, self.helpers, &made, self.read_in)?;
             }
             self.made.push(made);

@@ -440,7 +440,7 @@ impl<'js> Walk<'_, 'js> {
     }
 
     fn begin_read(&mut self, value: &Value<'js>, object: &Object<'_>) -> Result<()> {
-        if read_in::is_kept_for(object) {
+        if object.is_of_some_versions() {
             let version = read_in::of(self.ctx, self.helpers, value)?;
             self.builder.set_read_in(version);
         }

@@ -258,20 +258,21 @@ export class Decoder extends Leaves {
     const { object } = frame;
     const prototype = this.realm.objectPrototype;
     for (;;) {
-      let tag = this.tag();
+      const tag = this.tag();
       if (tag === tags.END_OBJECT) return this.#closeObject(frame);
-      const name = this.#name(tag);
-      tag = this.tag();
-      const value = this.#value(tag);
-      if (value === OPENED) {
-        // The frame of the container lies above.
-        frame.name = name;
-        return OPENED;
-      }
+      const value = this.#named(frame, tag);
+      if (value === OPENED) return OPENED;
+      const { name } = frame;
       if (name in prototype) this.#define(object, name, value);
       else object[name] = value;
       frame.count += 1;
     }
+  }
+
+  // The value of a property, whose name the frame keeps: of a container that is opened, its frame lies above.
+  #named(frame, tag) {
+    frame.name = this.#name(tag);
+    return this.#value(this.tag());
   }
 
   #define(object, name, value) {
@@ -319,6 +320,7 @@ export class Decoder extends Leaves {
 
   #element(frame, value) {
     const { object, count } = frame;
+    // As `#define`, apart from it: V8 knows the kinds of keys that a place has had, and here all are indices.
     if (count in object) defineProperty(object, count, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
     else object[count] = value;
     frame.count = count + 1;
@@ -327,16 +329,11 @@ export class Decoder extends Leaves {
   // Names and values of a sparse array, and behind the elements of a dense one.
   #arrayProperties(frame) {
     for (;;) {
-      let tag = this.tag();
+      const tag = this.tag();
       if (tag === frame.endTag) return this.#closeArray(frame);
-      const name = this.#name(tag);
-      tag = this.tag();
-      const value = this.#value(tag);
-      if (value === OPENED) {
-        frame.name = name;
-        return OPENED;
-      }
-      this.#defineInArray(frame, name, value);
+      const value = this.#named(frame, tag);
+      if (value === OPENED) return OPENED;
+      this.#defineInArray(frame, frame.name, value);
     }
   }
 

@@ -2,8 +2,8 @@
 
 use larder_codec::DataVersion;
 use larder_codec::value::{
-    Array, BufferKind, Builder, ErrorObject, HostObject, JsStr, Object, ObjectId, Property,
-    PropertyName, RegExpFlags, Tree, Value, ViewKind,
+    Array, BufferKind, Builder, ErrorObject, JsStr, Object, ObjectId, Property, PropertyName, Tree,
+    Value, ViewKind,
 };
 
 /// The bytes of a tree's value.
@@ -184,21 +184,7 @@ impl Walk<'_, '_, '_> {
     }
 
     fn leaf(&mut self, object: &Object<'_>) -> ObjectId {
-        let is_kept = match object {
-            Object::RegExp { flags, .. } => {
-                flags.has(RegExpFlags::HAS_INDICES) || flags.has(RegExpFlags::UNICODE_SETS)
-            }
-            Object::ArrayBuffer(buffer) => buffer.kind != BufferKind::Fixed,
-            Object::Host(host) => matches!(
-                **host,
-                HostObject::CryptoKey(_)
-                    | HostObject::FileSystemHandle(_)
-                    | HostObject::ImageBitmap(_)
-                    | HostObject::ImageData(_)
-            ),
-            _ => false,
-        };
-        self.read_in(is_kept);
+        self.read_in(object.is_of_some_versions());
         let number = match object {
             Object::StringObject(text) => {
                 with_narrow(*text, |text| self.builder.leaf(&Object::StringObject(text)))

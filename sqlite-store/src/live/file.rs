@@ -51,7 +51,7 @@ pub(super) struct LiveFile {
 
 /// A file in which a database was found, as it was then.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundFile {
     pub(super) connection: Connection,
     pub(super) opened: Opened,
     pub(super) schema: Schema,
@@ -78,9 +78,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl LiveFile {
     /// Opens a file in which a database was found.
-    pub(super) fn open(path: PathBuf, found: Found) -> Result<Self, Error> {
+    pub(super) fn open(path: PathBuf, found: FoundFile) -> Result<Self, Error> {
         let failed = |error: rusqlite::Error| sql::error(&path, &error);
-        let Found {
+        let FoundFile {
             connection,
             opened,
             schema,

@@ -11,7 +11,7 @@ use larder_leveldb::storage::{FileLock, FileSystem};
 use rusqlite::Connection;
 
 use super::blob_files::LiveBlobFiles;
-use super::file::{Found, LiveFile, connect, last_blob};
+use super::file::{FoundFile, LiveFile, connect, last_blob};
 use super::files::LiveFiles;
 use super::opened::Opened;
 use super::store::{LiveStore, io_error};
@@ -71,7 +71,7 @@ pub fn open_for_writing(
             found.push((path, database));
         }
     }
-    let name = |(_, found): &(PathBuf, Found)| found.schema.metadata.name.clone();
+    let name = |(_, found): &(PathBuf, FoundFile)| found.schema.metadata.name.clone();
     found.sort_by_cached_key(name);
     let twice = found
         .iter()
@@ -138,7 +138,7 @@ pub(super) fn take_lock(fs: &dyn FileSystem, dir: &Path) -> Result<Box<dyn FileL
 }
 
 /// Finds what is in a file; nothing if it is no database.
-pub(super) fn find(path: &Path) -> Result<Option<Found>, Error> {
+pub(super) fn find(path: &Path) -> Result<Option<FoundFile>, Error> {
     let failed = |error: rusqlite::Error| sql::error(path, &error);
     let opened = Opened::new(path);
     let connection = connect(path).map_err(failed)?;
@@ -164,7 +164,7 @@ pub(super) fn find(path: &Path) -> Result<Option<Found>, Error> {
     check_made_by_chromium(path, &connection)?;
     let last = last_blob(&connection).map_err(failed)?;
     schema.blob_max = schema.blob_max.max(last);
-    Ok(Some(Found {
+    Ok(Some(FoundFile {
         connection,
         opened,
         schema,
@@ -199,7 +199,7 @@ fn without_spaces(sql: &str) -> String {
     sql.split_ascii_whitespace().collect()
 }
 
-impl Found {
+impl FoundFile {
     /// A file that was just made, of which no version is committed.
     pub(super) fn of_new(path: &Path, metadata: DatabaseMetadata) -> Result<Self, Error> {
         let opened = Opened::new(path);

@@ -11,7 +11,7 @@ use larder_codec::{DataVersion, DatabaseId};
 use larder_leveldb::storage::FileSystem;
 
 use super::commit::{Application, Contents};
-use super::file::{Found, LiveFile, Writer};
+use super::file::{FoundFile, LiveFile, Writer};
 use super::files::LiveFiles;
 use super::open::find;
 use super::rows::LiveRows;
@@ -195,7 +195,8 @@ impl LiveStore {
             ..metadata.clone()
         };
         self.make(&empty, commit.data_version)?;
-        let made = Found::of_new(&path, empty).and_then(|new| LiveFile::open(path.clone(), new));
+        let made =
+            FoundFile::of_new(&path, empty).and_then(|new| LiveFile::open(path.clone(), new));
         let file = Arc::new(made.inspect_err(|_| self.give_up(&path))?);
         self.files.leave_out_in_all(file.id);
         match self.commit_to(&file, commit) {

@@ -86,9 +86,7 @@ fn blobs_lie_in_the_tables_as_long_as_a_record_or_a_reader_has_them() {
 fn what_a_process_held_that_is_gone_goes_with_the_next_write() {
     let place = Place::new();
     let (store, ids) = place.made(KeyPath::Null);
-    ids.put(&store, &Key::Number(1.0), VALUE, &[blob(b"held".to_vec())]);
-    let read = store.read();
-    let object = ids.objects(&read, &Key::Number(1.0)).pop().unwrap();
+    let (read, object) = ids.put_blob(&store, b"held");
     let _held = read.hold_blob(ids.database, info(&object).number);
     ids.delete(&store, &Key::Number(1.0));
     assert_eq!(place.ask("SELECT count(*) FROM blobs"), 1);
@@ -109,9 +107,7 @@ fn what_a_process_held_that_is_gone_goes_with_the_next_write() {
 fn a_database_is_deleted_with_its_file_and_its_held_blobs_are_read_on() {
     let place = Place::new();
     let (store, ids) = place.made(KeyPath::Null);
-    ids.put(&store, &Key::Number(1.0), VALUE, &[blob(b"held".to_vec())]);
-    let read = store.read();
-    let object = ids.objects(&read, &Key::Number(1.0)).pop().unwrap();
+    let (read, object) = ids.put_blob(&store, b"held");
     let held = read.hold_blob(ids.database, info(&object).number);
     assert!(store.delete_database(&JsString::from("")).unwrap());
     assert_eq!(place.names(), ["LOCK", "blobs"]);
@@ -134,26 +130,14 @@ fn a_database_is_deleted_with_its_file_and_its_held_blobs_are_read_on() {
 fn a_commit_that_fails_lets_no_blob_go_that_is_held() {
     let place = Place::new();
     let (store, ids) = place.made(KeyPath::Null);
-    ids.put(&store, &Key::Number(1.0), VALUE, &[blob(b"held".to_vec())]);
-    let read = store.read();
-    let object = ids.objects(&read, &Key::Number(1.0)).pop().unwrap();
+    let (read, object) = ids.put_blob(&store, b"held");
     let _held = read.hold_blob(ids.database, info(&object).number);
     ids.delete(&store, &Key::Number(1.0));
     drop(read);
     let other = Connection::open(place.file()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let scope = Scope::Stores(ids.database, [ids.store].into());
-    let mut transaction = store.begin(scope, Durability::Relaxed).unwrap();
-    let key = encoded(&Key::Number(2.0));
-    let put = Put {
-        key: PutKey::Given(RawKey::decode_exact(&key).unwrap()),
-        value: VALUE,
-        mode: PutMode::Put,
-        index_keys: &[],
-        external_objects: &[],
-    };
-    transaction.put(ids.store, &put).unwrap();
-    let error = transaction.commit().unwrap_err();
+    let put = ids.try_put(&store, &Key::Number(2.0), VALUE, &[]);
+    let error = put.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     drop(other);
     ids.put(&store, &Key::Number(3.0), VALUE, &[]);

@@ -9,7 +9,7 @@ use larder_backing_store::blob::NewExternalObject;
 use larder_backing_store::{
     BackingStore, CursorDirection, Durability, ErrorKind, FixedClock, IndexKeys, IndexParameters,
     KeyRange, Maintenance, ObjectStoreParameters, Put, PutKey, PutMode, Quota, RaiseDataVersion,
-    Reads, Record, Result, Scope, WriteOptions,
+    ReadTransaction, Reads, Record, Result, Scope, WriteOptions,
 };
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::{DatabaseId, IndexId, JsString, Key, KeyPath, ObjectStoreId, Origin, RawKey};
@@ -141,8 +141,27 @@ fn encoded(key: &Key) -> Vec<u8> {
 }
 
 impl Ids {
-    /// Puts a record under a key, which is its key in the index, too.
     fn put(&self, store: &BackingStore, key: &Key, value: &[u8], objects: &[NewExternalObject]) {
+        self.try_put(store, key, value, objects).unwrap();
+    }
+
+    /// Puts a record with a blob, under 1; a reader, and the blob as it sees it.
+    fn put_blob(&self, store: &BackingStore, content: &[u8]) -> (ReadTransaction, ExternalObject) {
+        let key = Key::Number(1.0);
+        self.put(store, &key, VALUE, &[blob(content.to_vec())]);
+        let read = store.read();
+        let object = self.objects(&read, &key).pop().unwrap();
+        (read, object)
+    }
+
+    /// Puts a record under a key, which is its key in the index, too.
+    fn try_put(
+        &self,
+        store: &BackingStore,
+        key: &Key,
+        value: &[u8],
+        objects: &[NewExternalObject],
+    ) -> Result<()> {
         let scope = Scope::Stores(self.database, [self.store].into());
         let mut transaction = store.begin(scope, Durability::Relaxed).unwrap();
         let key = encoded(key);
@@ -162,7 +181,7 @@ impl Ids {
                 },
             )
             .unwrap();
-        transaction.commit().unwrap();
+        transaction.commit()
     }
 
     fn delete(&self, store: &BackingStore, key: &Key) {
