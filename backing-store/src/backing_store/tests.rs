@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod reserve;
+mod row_store;
 mod tombstones;
 mod versions;
 

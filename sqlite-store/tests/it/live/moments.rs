@@ -59,3 +59,28 @@ fn readers_that_have_not_looked_share_what_a_commit_holds_for_them() {
         assert!((1..8).contains(&count), "{count}");
     }
 }
+
+#[test]
+fn what_a_reader_keeps_in_the_log_is_put_into_the_file_when_it_is_gone() {
+    let place = Place::new();
+    let (store, ids) = place.made(KeyPath::Null);
+    let in_file = || {
+        let apart = tempfile::tempdir().unwrap();
+        let copy = apart.path().join(FILE);
+        fs::copy(place.file(), &copy).unwrap();
+        let connection = Connection::open(copy).unwrap();
+        let sql = "SELECT count(*) FROM records";
+        connection
+            .query_row(sql, (), |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    ids.put(&store, &Key::Number(1.0), VALUE, &[]);
+    let read = store.read();
+    assert_eq!(ids.keys(&read).0.len(), 1);
+    ids.put(&store, &Key::Number(2.0), VALUE, &[]);
+    while store.maintain().unwrap() == Maintenance::Step {}
+    assert!(in_file() < 2);
+    drop(read);
+    while store.maintain().unwrap() == Maintenance::Step {}
+    assert_eq!(in_file(), 2);
+}
