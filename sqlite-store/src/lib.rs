@@ -37,4 +37,4 @@ mod write;
 
 pub use live::{delete_store, open_for_writing};
 pub use open::open;
-pub use write::{NewDatabase, RecordRow, Unsaid};
+pub use write::{Finished, NewDatabase, RecordRow, Unsaid};

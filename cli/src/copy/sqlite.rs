@@ -141,7 +141,9 @@ impl DatabaseCopy<'_> {
         for object_store in &self.database.object_stores {
             self.entries(&mut new, object_store)?;
         }
-        new.finish()
+        let finished = new.finish()?;
+        self.copied.rows += finished.entries;
+        Ok(finished.unsaid)
     }
 
     /// Notes that something cannot be read, unless nothing more can be.
@@ -164,8 +166,7 @@ impl DatabaseCopy<'_> {
         }
     }
 
-    fn count(&mut self, key_len: usize, value_len: usize) {
-        self.copied.rows += 1;
+    fn count_bytes(&mut self, key_len: usize, value_len: usize) {
         self.copied.row_bytes += (key_len + value_len) as u64;
     }
 
@@ -193,7 +194,8 @@ impl DatabaseCopy<'_> {
             }
             let record = new.record(object_store.id, key, value)?;
             self.copied.records += 1;
-            self.count(key.as_bytes().len(), value.len());
+            self.copied.rows += 1;
+            self.count_bytes(key.as_bytes().len(), value.len());
             if may_have_objects {
                 self.objects(new, object_store, key, record)?;
             }
@@ -274,7 +276,7 @@ impl DatabaseCopy<'_> {
                     continue;
                 }
                 new.entry(object_store.id, index.id, key, primary_key)?;
-                self.count(key.as_bytes().len(), primary_key.as_bytes().len());
+                self.count_bytes(key.as_bytes().len(), primary_key.as_bytes().len());
             }
         }
         Ok(())

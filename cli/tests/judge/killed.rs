@@ -49,7 +49,9 @@ fn what_a_killed_larder_leaves_chromium_and_larder_recover_alike() {
 fn what_a_killed_larder_leaves_in_sqlite_files_chromium_and_larder_recover_alike() {
     with_large_stack(|| {
         if let Some(chromium) = chromium::shared_in_sqlite() {
-            kill_and_look(chromium, "sqlite", as_in_sqlite);
+            kill_and_look(chromium, "sqlite", |shown| {
+                as_in_sqlite(shown);
+            });
         }
     });
 }

@@ -50,6 +50,18 @@ pub struct NewDatabase {
     key: Vec<u8>,
     record_key: Vec<u8>,
     unsaid: Unsaid,
+    /// Those that did not have to wait.
+    entries: u64,
+}
+
+/// What a file has come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finished {
+    /// What is noted.
+    pub unsaid: Unsaid,
+    /// Entries of indexes that were added.
+    pub entries: u64,
 }
 
 /// What a database has that Chromium's tables cannot say. It is noted in tables of our own; a Chromium that opens the file goes on without.
@@ -111,6 +123,7 @@ impl NewDatabase {
             key: Vec::new(),
             record_key: Vec::new(),
             unsaid: Unsaid::default(),
+            entries: 0,
         })
     }
 
@@ -215,36 +228,35 @@ impl NewDatabase {
             primary_key,
             sorted_primary_key: &self.record_key,
         };
-        let added = match entry.has_negative_zero() {
-            true => Self::add_noted(&self.connection, &entry),
-            false => statements::insert_later(&self.connection, &entry).map(|()| false),
-        };
-        let is_unsaid = added.map_err(|error| sql::error(&self.path, &error))?;
-        self.unsaid.negative_zeros += u64::from(is_unsaid);
+        let failed = |error: rusqlite::Error| sql::error(&self.path, &error);
+        if !entry.has_negative_zero() {
+            return statements::insert_later(&self.connection, &entry).map_err(failed);
+        }
+        // It has a note, which is of its record's row.
+        let row_id = entry.record_row(&self.connection).map_err(failed)?;
+        if let Some(row_id) = row_id {
+            let added = statements::insert_entry(&self.connection, row_id, &entry);
+            self.unsaid.negative_zeros += u64::from(added.map_err(failed)?);
+            self.entries += 1;
+        }
         Ok(())
     }
 
-    /// Adds an entry that has a note, which is of its record's row: whether its own key has -0 in it.
-    fn add_noted(connection: &Connection, entry: &NewEntry<'_>) -> rusqlite::Result<bool> {
-        match entry.record_row(connection)? {
-            Some(row_id) => statements::insert_entry(connection, row_id, entry),
-            None => Ok(false),
-        }
-    }
-
-    /// Makes the file whole and durable, as one that a browser has closed: what it could not say.
+    /// Makes the file whole and durable, as one that a browser has closed.
     ///
     /// # Errors
     /// `Io`.
-    pub fn finish(self) -> Result<Unsaid, Error> {
+    pub fn finish(self) -> Result<Finished, Error> {
         let Self {
             path,
             connection,
             unsaid,
+            entries,
             ..
         } = self;
         let finished = || {
-            connection.execute_batch(tables::ADD_LATER_ENTRIES)?;
+            let added = connection.execute(tables::ADD_LATER_ENTRIES, ())?;
+            connection.execute_batch("DROP TABLE temp.later_entries")?;
             notes::drop_if_empty(&connection, notes::ARRAY_PATHS)?;
             notes::drop_if_empty(&connection, notes::NEGATIVE_ZEROS)?;
             connection.execute_batch(tables::AFTER_ROWS)?;
@@ -257,14 +269,18 @@ impl NewDatabase {
                 connection
                     .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
             debug_assert_eq!(mode, "wal");
-            connection.close().map_err(|(_, error)| error)
+            connection.close().map_err(|(_, error)| error)?;
+            Ok(added as u64)
         };
-        finished().map_err(|error| sql::error(&path, &error))?;
+        let added = finished().map_err(|error| sql::error(&path, &error))?;
         sync(&path).map_err(|error| {
             let what = format!("{}: cannot be made durable: {error}", path.display());
             Error::new(larder_backing_store::ErrorKind::Io, what)
         })?;
-        Ok(unsaid)
+        Ok(Finished {
+            unsaid,
+            entries: entries + added,
+        })
     }
 }
 

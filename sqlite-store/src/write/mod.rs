@@ -5,5 +5,5 @@ mod database;
 pub(crate) mod statements;
 mod tables;
 
-pub use database::{NewDatabase, RecordRow, Unsaid};
+pub use database::{Finished, NewDatabase, RecordRow, Unsaid};
 pub(crate) use tables::RELIED_ON;

@@ -89,8 +89,7 @@ pub(super) const ADD_LATER_ENTRIES: &str = "
 INSERT OR IGNORE INTO index_references (record_row_id, index_id, key, object_store_id, record_key)
 SELECT records.row_id, entries.index_id, entries.key, entries.object_store_id, entries.record_key
 FROM (SELECT * FROM temp.later_entries ORDER BY object_store_id, record_key, index_id, key LIMIT -1) AS entries
-CROSS JOIN records ON records.object_store_id = entries.object_store_id AND records.key = entries.record_key;
-DROP TABLE temp.later_entries;
+CROSS JOIN records ON records.object_store_id = entries.object_store_id AND records.key = entries.record_key
 ";
 
 /// What is made when all rows are there: an index of many rows is sorted once then.

@@ -13,7 +13,7 @@ use larder_codec::{
     BlobNumber, DataVersion, DatabaseId, IndexId, JsString, Key, KeyPath, ObjectStoreId, RawKey,
 };
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
-use larder_sqlite_store::{NewDatabase, Unsaid};
+use larder_sqlite_store::{Finished, NewDatabase, Unsaid};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -92,6 +92,10 @@ impl Written {
     }
 
     fn finish(&mut self) -> Unsaid {
+        self.finish_whole().unsaid
+    }
+
+    fn finish_whole(&mut self) -> Finished {
         self.database.take().unwrap().finish().unwrap()
     }
 
@@ -436,7 +440,7 @@ fn a_record_that_is_there_is_an_error_and_an_entry_without_one_is_none() {
     );
     assert!(written.database().record(STORE, a, b"again").is_err());
     written.database().entry(STORE, index_id(), a, b).unwrap();
-    written.finish();
+    assert_eq!(written.finish_whole().entries, 1);
     let (records, entries) = keys(&written.open());
     assert_eq!((records.len(), entries.len()), (1, 1));
 }
