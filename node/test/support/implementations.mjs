@@ -44,9 +44,8 @@ export async function load(folder, storage = undefined) {
   const module = await at("js/index.js");
   const { Stored, StoredFileList } = await at("js/codec/index.js");
   const standIns = { Stored, StoredFileList };
-  if (storage === undefined) return { module, standIns, install: (target) => module.install(target) };
-  const place = await module.open({ folder: storage, origin: "http://web-platform.test:8000" });
-  return { module, standIns, install: (target) => place.install(target) };
+  const factory = storage === undefined ? module.indexedDB : module.open({ folder: storage });
+  return { module, standIns, install: (target) => module.install(target, factory) };
 }
 
 function define(target, module) {
