@@ -167,6 +167,38 @@ impl<T: Send + 'static> Request<T> {
         self.driver.ready().drain_if_left_alone();
     }
 
+    /// Executes on this thread what was asked for, with everything before it in its transaction, and takes the result. It waits for no other
+    /// thread: `None` if the transaction's turn has not come, or another thread executes it; then [`on_done`](Self::on_done) or
+    /// [`wait`](Self::wait) goes on.
+    ///
+    /// So a host whose loop must not stand still executes what is short where the result is wanted, and wakes no thread for it:
+    ///
+    /// ```
+    /// # use larder_idb::{Database, ObjectStoreParameters, Value};
+    /// # let opening = Database::in_memory("library", 1, |upgrade| {
+    /// #     upgrade.transaction.create_object_store("books", ObjectStoreParameters::new()).map(drop)
+    /// # })?;
+    /// # let library = opening.wait()?;
+    /// let writing = library.write("books")?;
+    /// let mut put = writing.object_store("books")?.put(Value::serialize("Emma")?, Some(1.into()))?;
+    /// assert_eq!(put.try_execute().unwrap()?, 1.into());
+    /// // Makes a file, perhaps: the storage's threads do it.
+    /// writing.commit()?.on_done(|done| done.unwrap());
+    /// # Ok::<(), larder_idb::Error>(())
+    /// ```
+    ///
+    /// A commit, asked for so, is executed here as well, and waits for the disk if it has to. Opening, and other requests that are no transaction's, are the
+    /// threads'. In caller-driven mode steps of whatever can run are run until the result is there.
+    ///
+    /// # Panics
+    /// In caller-driven mode, with what a callback threw that ran meanwhile.
+    pub fn try_execute(&mut self) -> Option<Result<T>> {
+        if matches!(&self.state, State::Pending(completion) if !completion.is_done()) {
+            Arc::clone(&self.driver).help(self.number);
+        }
+        self.try_take()
+    }
+
     /// The result, if it is there and was not taken before. Asking for it brings nothing on.
     pub fn try_take(&mut self) -> Option<Result<T>> {
         let result = match &mut self.state {

@@ -1,0 +1,4 @@
+// Puts IndexedDB on the global object.
+import { install } from "./index.js";
+
+install(globalThis);

@@ -1,0 +1,140 @@
+// Answers of the native half, as the binding takes them (binding/README.md).
+import { ANSWER, CALL } from "./calls.js";
+import { readValue } from "./value.js";
+import { AGAIN } from "./wire.js";
+
+// Which parts of records a list has.
+const VALUES = 0;
+const PRIMARY_KEYS = 1;
+
+export function deliver(loop, kind) {
+  const { wire } = loop;
+  const { words } = wire;
+  const engine = loop.engines[words[1]];
+  const number = words[2];
+  // More may come of these.
+  if (kind < ANSWER.BLOCKED || kind === ANSWER.OPENED || kind === ANSWER.DELETED || kind === ANSWER.OPEN_FAILED) loop.answered();
+  if (kind >= ANSWER.BLOCKED) {
+    notify(engine, wire, kind, number);
+    return;
+  }
+  let error;
+  let result;
+  try {
+    if (kind === ANSWER.FAILED) error = exception(engine.realm, wire);
+    else result = resultOf(engine, wire, kind);
+  } catch (thrown) {
+    // The value could not be made: the request has failed with that.
+    error = asException(engine.realm, thrown);
+    result = undefined;
+  }
+  engine.settle(number, error, result);
+}
+
+function exception({ DOMException }, wire) {
+  const name = wire.string();
+  return new DOMException(wire.string(), name);
+}
+
+// What the codec says of bytes that are no value, as a page has it.
+function asException({ DOMException }, thrown) {
+  return thrown instanceof DOMException ? thrown : new DOMException(String(thrown?.message ?? thrown), "UnknownError");
+}
+
+function resultOf(engine, wire, kind) {
+  switch (kind) {
+    case ANSWER.KEY:
+      return wire.key(engine.realm);
+    case ANSWER.VALUE:
+      return readValue(engine, wire);
+    case ANSWER.NUMBER:
+      return wire.number();
+    case ANSWER.LIST:
+      return list(engine, wire);
+    case ANSWER.CURSOR:
+      return wire.words[3] === 0 ? null : wire.words[4];
+    case ANSWER.DATABASES: {
+      const found = engine.realm.newArray();
+      for (let left = wire.u32(); left > 0; left--) {
+        const version = wire.number();
+        engine.realm.append(found, [wire.string(), version]);
+      }
+      return found;
+    }
+    default:
+      return undefined;
+  }
+}
+
+// All records of a list, of which the memory has some at a time.
+function list(engine, wire) {
+  const { realm } = engine;
+  const count = wire.words[3];
+  const parts = wire.words[4];
+  const all = realm.newArray();
+  let failed;
+  for (let left = count; left > 0; ) {
+    wire.begin(CALL.MORE);
+    const some = wire.ask(realm.fail);
+    if (some === AGAIN) continue;
+    left -= some;
+    // The rest is read though one of them cannot be: the native half waits for it.
+    if (failed !== undefined) continue;
+    try {
+      for (let i = 0; i < some; i++) realm.append(all, record(engine, wire, parts));
+    } catch (error) {
+      failed = error;
+    }
+  }
+  if (failed !== undefined) throw failed;
+  return all;
+}
+
+function record(engine, wire, parts) {
+  if (parts === PRIMARY_KEYS) return wire.key(engine.realm);
+  if (parts === VALUES) return readValue(engine, wire);
+  const key = wire.key(engine.realm);
+  const primaryKey = wire.key(engine.realm);
+  return [key, primaryKey, readValue(engine, wire)];
+}
+
+// A version; null for none.
+const version = (number) => (number === number ? number : null);
+
+function notify({ link, realm }, wire, kind, watch) {
+  const { words } = wire;
+  switch (kind) {
+    case ANSWER.BLOCKED: {
+      const old = wire.number();
+      link.notify(watch, "blocked", old, version(wire.number()));
+      break;
+    }
+    case ANSWER.UPGRADE: {
+      const old = wire.number();
+      const next = wire.number();
+      link.notify(watch, "upgrade", words[3], words[4], wire.string(), old, next);
+      break;
+    }
+    case ANSWER.OPENED: {
+      const found = wire.number();
+      link.notify(watch, "opened", undefined, words[3], wire.string(), found);
+      break;
+    }
+    case ANSWER.DELETED:
+      link.notify(watch, "deleted", undefined, wire.number());
+      break;
+    case ANSWER.OPEN_FAILED: {
+      const kindOf = words[3] === 0 ? "opened" : "deleted";
+      link.notify(watch, kindOf, exception(realm, wire));
+      break;
+    }
+    case ANSWER.VERSION_CHANGE: {
+      const old = wire.number();
+      link.notify(watch, "versionChange", old, version(wire.number()), words[3]);
+      break;
+    }
+    case ANSWER.CLOSED:
+      link.notify(watch, "close");
+      break;
+  }
+}

@@ -1,0 +1,312 @@
+// `Engine`: the binding's engine (binding/README.md) on the native half, for one factory.
+import { CALL } from "./calls.js";
+import { Clone, readValue } from "./value.js";
+import { AGAIN } from "./wire.js";
+
+// The bits of a range that the native half has beside the binding's: whether there is a bound.
+const HAS_LOWER = 8;
+const HAS_UPPER = 16;
+
+const DIRECTIONS = { __proto__: null, next: 0, nextunique: 1, prev: 2, prevunique: 3 };
+const DURABILITIES = { __proto__: null, default: 0, strict: 1, relaxed: 2 };
+
+export class Engine {
+  #last = 0;
+
+  // `place` is undefined for databases in memory, or {folder, origin}. Nothing is opened before it is needed.
+  constructor(loop, realm, codec, place) {
+    this.loop = loop;
+    this.wire = loop.wire;
+    this.realm = realm;
+    this.codec = codec;
+    this.place = place;
+    // The native half's, once it is opened; null when it has been closed.
+    this.number = undefined;
+    // The binding's.
+    this.link = undefined;
+    // Blobs that are being read.
+    this.blobs = new Set();
+    // Answers of ours, not of the link's, by number.
+    this.own = new Map();
+    this.clone = new Clone();
+    this.serialize = (value) => codec.encodeWith(value, undefined, this.clone.keep);
+    this.calls = calls(this);
+  }
+
+  // The native half's number.
+  opened() {
+    if (this.number === undefined) this.#open();
+    if (this.number === null) throw this.realm.fail("InvalidStateError", "The storage has been closed.");
+    return this.number;
+  }
+
+  #open() {
+    const { wire, place } = this;
+    if (place === undefined) {
+      wire.begin(CALL.OPEN_MEMORY);
+    } else {
+      wire.begin(CALL.OPEN_FOLDER);
+      wire.putString(place.folder);
+      wire.putString(place.origin);
+    }
+    this.number = wire.ask(this.realm.fail);
+    this.loop.engines[this.number] = this;
+  }
+
+  settle(number, error, result) {
+    const own = this.own.get(number);
+    if (own === undefined) {
+      this.link.complete(number, error, result);
+      return;
+    }
+    this.own.delete(number);
+    if (error === undefined) own.resolve();
+    else own.reject(error);
+  }
+
+  // Something that is no request of the binding's: a promise.
+  #promise(what) {
+    return new Promise((resolve, reject) => {
+      const number = OWN + this.#last++;
+      this.wire.begin(what, this.number, number);
+      this.wire.ask(this.realm.fail);
+      this.own.set(number, { resolve, reject });
+      this.loop.asked();
+    });
+  }
+
+  // Closes all connections; resolves when what was stored is on the disk.
+  async close() {
+    if (typeof this.number !== "number") {
+      this.number = null;
+      return;
+    }
+    await Promise.allSettled(this.blobs);
+    const closed = this.#promise(CALL.CLOSE);
+    this.number = null;
+    await closed;
+  }
+
+  // Deletes all databases. Connections are closed by force.
+  async reset() {
+    if (this.number === undefined && this.place === undefined) return;
+    this.opened();
+    await this.#promise(CALL.RESET);
+  }
+}
+
+// The binding's numbers are counted from 0.
+const OWN = 2 ** 31;
+
+function calls(engine) {
+  const { loop, wire, realm } = engine;
+  const { fail } = realm;
+
+  // A request that is answered later.
+  function request() {
+    wire.ask(fail);
+    loop.asked();
+  }
+
+  function beginRange(what, number, source, { lower, upper, flags }, d = 0, e = 0, f = 0) {
+    const bits = flags | (lower === undefined ? 0 : HAS_LOWER) | (upper === undefined ? 0 : HAS_UPPER);
+    wire.begin(what, number, source, bits, d, e, f);
+    if (lower !== undefined) wire.putKey(lower);
+    if (upper !== undefined) wire.putKey(upper);
+  }
+
+  // An answer at once, of whatever size: `begin` writes what is asked.
+  function askWhole(begin) {
+    for (;;) {
+      begin();
+      const answered = wire.ask(fail);
+      if (answered !== AGAIN) return answered;
+    }
+  }
+
+  function named(what, handle, name) {
+    wire.begin(what, handle);
+    wire.putString(name);
+    wire.ask(fail);
+  }
+
+  function names(what, handle) {
+    askWhole(() => wire.begin(what, handle));
+    return wire.strings();
+  }
+
+  function getAll(parts) {
+    return (number, source, range, count, direction) => {
+      beginRange(CALL.GET_ALL, number, source, range, parts, count ?? 0, DIRECTIONS[direction]);
+      request();
+    };
+  }
+
+  // A value on its way, and then its blobs.
+  function store(clone, begin) {
+    begin();
+    const later = clone.write(engine, wire);
+    return () => {
+      request();
+      later?.();
+    };
+  }
+
+  return {
+    __proto__: null,
+    openDatabase(number, name, version) {
+      wire.begin(CALL.OPEN_DATABASE, engine.opened(), number, version === undefined ? 0 : 1);
+      wire.putNumber(version ?? 0);
+      wire.putString(name);
+      request();
+    },
+    deleteDatabase(number, name) {
+      wire.begin(CALL.DELETE_DATABASE, engine.opened(), number);
+      wire.putString(name);
+      request();
+    },
+    databases(number) {
+      wire.begin(CALL.DATABASES, engine.opened(), number);
+      request();
+    },
+    watchConnection(connection, watch) {
+      wire.begin(CALL.WATCH_CONNECTION, connection, watch);
+      wire.ask(fail);
+    },
+    versionChangeDispatched(token) {
+      wire.begin(CALL.DISPATCHED, token);
+      wire.ask(fail);
+    },
+    closeConnection(connection) {
+      wire.begin(CALL.CLOSE_CONNECTION, connection);
+      wire.ask(fail);
+    },
+    objectStoreNames: (connection) => names(CALL.OBJECT_STORE_NAMES, connection),
+    beginTransaction(connection, scope, mode, durability) {
+      wire.begin(CALL.BEGIN, connection, mode === "readwrite" ? 1 : 0, DURABILITIES[durability]);
+      wire.putStrings(scope);
+      return wire.ask(fail);
+    },
+    watchTransaction(transaction, number) {
+      wire.begin(CALL.WATCH_TRANSACTION, transaction, number);
+      request();
+    },
+    commit(transaction) {
+      const commit = () => {
+        wire.begin(CALL.COMMIT, transaction);
+        wire.ask(fail);
+      };
+      if (engine.blobs.size === 0) commit();
+      else Promise.allSettled(engine.blobs).then(commit);
+    },
+    abort(transaction, name, message) {
+      wire.begin(CALL.ABORT, transaction, name === null ? 0 : 1);
+      wire.putString(name ?? "");
+      wire.putString(message);
+      wire.ask(fail);
+    },
+    objectStore(transaction, name) {
+      const handle = askWhole(() => {
+        wire.begin(CALL.OBJECT_STORE, transaction);
+        wire.putString(name);
+      });
+      const autoIncrement = wire.words[1] !== 0;
+      return [handle, wire.keyPath(), autoIncrement];
+    },
+    createObjectStore(transaction, name, keyPath, autoIncrement) {
+      wire.begin(CALL.CREATE_OBJECT_STORE, transaction, autoIncrement ? 1 : 0);
+      wire.putString(name);
+      wire.putKeyPath(keyPath);
+      return wire.ask(fail);
+    },
+    deleteObjectStore: (transaction, name) => named(CALL.DELETE_OBJECT_STORE, transaction, name),
+    renameObjectStore: (handle, name) => named(CALL.RENAME_OBJECT_STORE, handle, name),
+    indexNames: (handle) => names(CALL.INDEX_NAMES, handle),
+    index(handle, name) {
+      const number = askWhole(() => {
+        wire.begin(CALL.INDEX, handle);
+        wire.putString(name);
+      });
+      const [, unique, multiEntry] = wire.words;
+      return [number, wire.keyPath(), unique !== 0, multiEntry !== 0];
+    },
+    createIndex(handle, name, keyPath, unique, multiEntry) {
+      wire.begin(CALL.CREATE_INDEX, handle, unique ? 1 : 0, multiEntry ? 1 : 0);
+      wire.putString(name);
+      wire.putKeyPath(keyPath);
+      return wire.ask(fail);
+    },
+    deleteIndex: (handle, name) => named(CALL.DELETE_INDEX, handle, name),
+    renameIndex: (handle, name) => named(CALL.RENAME_INDEX, handle, name),
+    put(number, handle, clone, key, overwrite) {
+      const done = store(clone, () => wire.begin(CALL.PUT, number, handle, overwrite ? 1 : 0, key === undefined ? 0 : 1));
+      if (key !== undefined) wire.putKey(key);
+      done();
+    },
+    delete(number, handle, range) {
+      beginRange(CALL.DELETE, number, handle, range);
+      request();
+    },
+    clear(number, handle) {
+      wire.begin(CALL.CLEAR, number, handle);
+      request();
+    },
+    get(number, source, range) {
+      beginRange(CALL.GET, number, source, range);
+      request();
+    },
+    getKey(number, source, range) {
+      beginRange(CALL.GET_KEY, number, source, range);
+      request();
+    },
+    count(number, source, range) {
+      beginRange(CALL.COUNT, number, source, range);
+      request();
+    },
+    getAll: getAll(0),
+    getAllKeys: getAll(1),
+    getAllRecords: getAll(2),
+    openCursor(number, source, range, direction, withValue) {
+      beginRange(CALL.OPEN_CURSOR, number, source, range, withValue ? 1 : 0, DIRECTIONS[direction]);
+      request();
+    },
+    advanceCursor(number, cursor, count) {
+      wire.begin(CALL.ADVANCE, number, cursor, count);
+      request();
+    },
+    continueCursor(number, cursor, key) {
+      wire.begin(CALL.CONTINUE, number, cursor, key === undefined ? 0 : 1);
+      if (key !== undefined) wire.putKey(key);
+      request();
+    },
+    continueCursorPrimaryKey(number, cursor, key, primaryKey) {
+      wire.begin(CALL.CONTINUE_PRIMARY_KEY, number, cursor);
+      wire.putKey(key);
+      wire.putKey(primaryKey);
+      request();
+    },
+    cursorKey(cursor) {
+      askWhole(() => wire.begin(CALL.CURSOR_KEY, cursor));
+      return wire.key(realm);
+    },
+    cursorPrimaryKey(cursor) {
+      askWhole(() => wire.begin(CALL.CURSOR_PRIMARY_KEY, cursor));
+      return wire.key(realm);
+    },
+    cursorValue(cursor) {
+      const has = askWhole(() => wire.begin(CALL.CURSOR_VALUE, cursor));
+      return has === 0 ? undefined : readValue(engine, wire);
+    },
+    updateCursor(number, cursor, clone) {
+      store(clone, () => wire.begin(CALL.UPDATE, number, cursor))();
+    },
+    deleteCursor(number, cursor) {
+      wire.begin(CALL.DELETE_CURSOR, number, cursor);
+      request();
+    },
+    release(handle) {
+      wire.begin(CALL.RELEASE, handle);
+      wire.ask(fail);
+    },
+  };
+}

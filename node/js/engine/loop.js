@@ -1,0 +1,113 @@
+// `Loop`: the way between the native half and the event loop of one thread.
+//
+// What was asked for is executed here when the task that asked is over, and each answer is a task of its own: after each of its listeners the microtasks run.
+// Several answers come in one turn of the runtime's loop, but no turn takes longer than TURN_MS.
+import { performance } from "node:perf_hooks";
+
+import { ANSWER, CALL } from "./calls.js";
+import { deliver } from "./deliver.js";
+import { afterMicrotasks, checkpoint, report, setImmediate } from "./runtime.js";
+import { Wire } from "./wire.js";
+
+const TURN_MS = 4;
+// The clock is looked at after so many answers.
+const ANSWERS_BETWEEN = 16;
+
+const now = performance.now.bind(performance);
+
+export class Loop {
+  // Requests that are not answered yet: as long as there are any, the event loop stays alive.
+  #left = 0;
+  #isHeld = false;
+  #isScheduled = false;
+  #isRunning = false;
+  #cleanups = [];
+  #areCleanupsDue = false;
+
+  constructor(start) {
+    // By number of the native half's.
+    this.engines = [];
+    this.wire = new Wire(start, () => this.#run());
+    this.pump = () => {
+      this.#isScheduled = false;
+      this.#run();
+    };
+    // What a binding asks of its host.
+    this.host = {
+      __proto__: null,
+      reportError: report,
+      microtaskCheckpoint: () => this.#checkpoint(),
+      now,
+    };
+  }
+
+  // A request has been made.
+  asked() {
+    this.#left += 1;
+    if (this.#isRunning || this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.pump);
+  }
+
+  answered() {
+    this.#left -= 1;
+  }
+
+  // The checkpoint that ends the current task, or is the next within it, ends with this.
+  wantCleanup(cleanup) {
+    if (!this.#cleanups.includes(cleanup)) this.#cleanups.push(cleanup);
+    if (this.#isRunning || this.#areCleanupsDue) return;
+    this.#areCleanupsDue = true;
+    afterMicrotasks(() => {
+      this.#areCleanupsDue = false;
+      this.#cleanUp();
+    });
+  }
+
+  #cleanUp() {
+    while (this.#cleanups.length > 0) this.#cleanups.pop()();
+  }
+
+  #checkpoint() {
+    checkpoint();
+    this.#cleanUp();
+  }
+
+  #run() {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    const { wire } = this;
+    const end = now() + TURN_MS;
+    let isOver = false;
+    try {
+      for (let count = 1; ; count++) {
+        wire.begin(CALL.NEXT);
+        const kind = wire.ask();
+        if (kind === ANSWER.NONE) break;
+        if (kind < 0) continue;
+        deliver(this, kind);
+        // A transaction that was made by the answer, and by no listener.
+        if (this.#cleanups.length > 0) this.#checkpoint();
+        if (count % ANSWERS_BETWEEN === 0 && now() > end) {
+          isOver = true;
+          break;
+        }
+      }
+      wire.shrink();
+    } catch (error) {
+      report(error);
+      isOver = true;
+    } finally {
+      this.#isRunning = false;
+    }
+    if (isOver && !this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(this.pump);
+    }
+    const mustHold = this.#left > 0;
+    if (mustHold !== this.#isHeld) {
+      this.#isHeld = mustHold;
+      wire.exchange(mustHold);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// What differs between Node, Bun and Deno, taken before a script can replace it (fake timers do).
+import { nextTick } from "node:process";
+import { setImmediate } from "node:timers";
+import { createRequire } from "node:module";
+import process from "node:process";
+
+const runMicrotasks = microtasks();
+
+// Runs all microtasks, and what stands with them in Node's own queue. No runtime has a public function for it. Within a microtask it does nothing.
+function microtasks() {
+  const { Bun, Deno } = globalThis;
+  if (Bun !== undefined) {
+    const { drainMicrotasks } = createRequire(import.meta.url)("bun:jsc");
+    return drainMicrotasks;
+  }
+  if (Deno !== undefined) {
+    const { core } = Deno[Deno.internal];
+    return () => core.runMicrotasks();
+  }
+  return () => process._tickCallback();
+}
+
+// A microtask checkpoint. What a script's tasks throw is thrown again as a task of its own: to the runtime it is an uncaught exception.
+export function checkpoint() {
+  try {
+    runMicrotasks();
+  } catch (error) {
+    report(error);
+  }
+}
+
+export function report(error) {
+  setImmediate(() => {
+    throw error;
+  });
+}
+
+// Calls back when the microtasks that there are now, and those that they lead to, have run.
+export function afterMicrotasks(callback) {
+  // A task's ticks come before its microtasks, but a tick that a microtask asks for comes behind all of them.
+  nextTick(() => queueMicrotask(() => nextTick(callback)));
+}
+
+const queueMicrotask = globalThis.queueMicrotask;
+
+export { setImmediate };

@@ -1,0 +1,87 @@
+// Values on their way: bytes of the codec's, and the blobs beside them.
+import { read, storedBlob } from "./blobs.js";
+
+const NOTHING_BESIDE = undefined;
+const BLOB = 0;
+const FILE = 1;
+const HANDLE = 2;
+
+// A value that the native half has read.
+export function readValue(engine, wire) {
+  const count = wire.u32();
+  if (count === 0) return engine.codec.decode(wire.slice(), NOTHING_BESIDE);
+  const beside = { blobs: [], tokens: [] };
+  for (let i = 0; i < count; i++) {
+    const kind = wire.byte();
+    if (kind === HANDLE) beside.tokens.push(wire.slice().slice());
+    else beside.blobs.push(readBlob(engine, wire, kind));
+  }
+  return engine.codec.decode(wire.slice(), beside);
+}
+
+function readBlob({ realm }, wire, kind) {
+  const type = wire.string();
+  const file = kind === FILE ? { name: wire.string(), lastModified: wire.number() } : undefined;
+  // What cannot be read has its size, and why.
+  if (wire.byte() === 0) {
+    const size = wire.number();
+    return storedBlob(realm, type, file, undefined, { size, why: wire.string() });
+  }
+  return storedBlob(realm, type, file, wire.slice().slice());
+}
+
+// Values to be stored: `serialize` gives one, which goes to `put` at once or nowhere. So the bytes of all small ones lie in one place.
+export class Clone {
+  constructor() {
+    this.bytes = new Uint8Array(1 << 12);
+    this.length = 0;
+    this.blobs = [];
+    this.tokens = [];
+    this.keep = (encoder) => {
+      const length = encoder.at;
+      if (length > this.bytes.length) this.bytes = new Uint8Array(2 * length);
+      this.bytes.set(encoder.bytes.subarray(0, length));
+      this.length = length;
+      this.blobs = encoder.blobs;
+      this.tokens = encoder.tokens;
+      return this;
+    };
+  }
+
+  // Writes it as the native half takes it. Gives what is to be done once it has been taken: blobs are read then.
+  write(engine, wire) {
+    const { blobs, tokens } = this;
+    const count = blobs.length + tokens.length;
+    wire.putU32(count);
+    const later = count === 0 ? undefined : writeObjects(engine, wire, blobs, tokens);
+    wire.putU32(this.length);
+    wire.putBytes(this.bytes.subarray(0, this.length));
+    if (this.bytes.length > 1 << 20) this.bytes = new Uint8Array(1 << 12);
+    return later;
+  }
+}
+
+let lastContent = 0;
+
+function writeObjects(engine, wire, blobs, tokens) {
+  const contents = [];
+  for (const blob of blobs) {
+    const file = engine.realm.fileOf(blob);
+    wire.putByte(file === undefined ? BLOB : FILE);
+    wire.putString(blob.type);
+    wire.putNumber(blob.size);
+    lastContent = (lastContent + 1) >>> 0;
+    wire.putU32(lastContent);
+    contents.push([lastContent, blob]);
+    if (file !== undefined) {
+      wire.putString(file.name);
+      wire.putNumber(file.lastModified);
+    }
+  }
+  for (const token of tokens) {
+    wire.putByte(HANDLE);
+    wire.putU32(token.length);
+    wire.putBytes(token);
+  }
+  return () => contents.forEach(([number, blob]) => read(engine, number, blob));
+}

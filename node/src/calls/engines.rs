@@ -1,0 +1,81 @@
+//! Calls about what a factory works on.
+
+use std::sync::Arc;
+
+use larder_idb::Result;
+
+use super::{Answered, DONE, handle};
+use crate::inbox::Arrival;
+use crate::instance::{Engine, Instance, Place};
+use crate::outcome::Outcome;
+use crate::wire::Ask;
+
+pub(super) fn open_folder(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered> {
+    let folder = ask.text()?;
+    let origin = ask.text()?;
+    handle(instance.open_folder(&folder, &origin)?)
+}
+
+pub(super) fn open_memory(instance: &mut Instance) -> Result<Answered> {
+    handle(instance.open_memory()?)
+}
+
+/// Closes an engine's connections, by force as its transactions are, and answers when its stores are closed, if no other engine of the process has the folder.
+pub(super) fn close(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
+    let (number, request) = (ask.word(1), ask.word(2));
+    let Engine {
+        factory,
+        place,
+        storage,
+    } = instance
+        .engines
+        .remove(number)
+        .ok_or_else(crate::instance::closed)?;
+    for connection in instance.connections_of(number) {
+        connection.close();
+    }
+    let inbox = instance.inbox.clone();
+    let done = move |ended: Result<()>| {
+        inbox.put(Arrival::Done(
+            number,
+            request,
+            ended.map(|()| Outcome::Nothing),
+        ))
+    };
+    match (place, Arc::try_unwrap(storage)) {
+        (Place::Folder(_), Ok(last)) => {
+            drop(factory);
+            last.storage.finish().on_done(done);
+        }
+        _ => done(Ok(())),
+    }
+    Ok(DONE)
+}
+
+/// Deletes all databases of an engine's, whose connections are closed by force.
+pub(super) fn reset(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
+    let (number, request) = (ask.word(1), ask.word(2));
+    let inbox = instance.inbox.clone();
+    let engine = instance
+        .engines
+        .get_mut(number)
+        .ok_or_else(crate::instance::closed)?;
+    let done = move |ended: Result<()>| {
+        inbox.put(Arrival::Done(
+            number,
+            request,
+            ended.map(|()| Outcome::Nothing),
+        ))
+    };
+    match &mut engine.place {
+        Place::Folder(origin) => engine.storage.storage.delete_origin(origin).on_done(done),
+        Place::Memory(session, origin) => {
+            let new = engine.storage.storage.private_session();
+            engine.factory = new.factory(origin);
+            // The databases of the old one go with it.
+            *session = new;
+            done(Ok(()));
+        }
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,90 @@
+//! [`Inbox`]: what comes to an environment from other threads, and its event loop being woken for it.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use larder_idb::{ConnectionEvent, DeleteEvent, OpenEvent, Result};
+
+use crate::outcome::{Contents, Outcome};
+
+/// Something that has come.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// The first request of a transaction's queue has been executed by another thread.
+    First(u32, Result<Outcome>),
+    /// The contents that the first request of a queue waits for have been read.
+    Contents(u32, Contents),
+    /// A transaction has ended.
+    End(u32, Result<()>),
+    /// A request that is no transaction's has come to its end: engine, request.
+    Done(u32, u32, Result<Outcome>),
+    /// Engine, number of the watch.
+    Open(u32, u32, OpenEvent),
+    Delete(u32, u32, DeleteEvent),
+    Connection(u32, Watch, ConnectionEvent),
+}
+
+/// Under which number script hears what happens to a connection: it says so when it has the connection, but what happens to it may come earlier, and must
+/// not be lost.
+pub(crate) type Watch = Arc<OnceLock<u32>>;
+
+/// Wakes an event loop. May be called on any thread.
+pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// Those of one environment. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Inbox(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    wake: Wake,
+}
+
+#[derive(Default)]
+struct State {
+    arrivals: VecDeque<Arrival>,
+    /// Whether the loop was woken and has not looked since.
+    is_woken: bool,
+}
+
+impl Inbox {
+    pub(crate) fn new(wake: Wake) -> Self {
+        Self(Arc::new(Shared {
+            state: Mutex::default(),
+            wake,
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing in it is ever half done.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts something there.
+    pub(crate) fn put(&self, arrival: Arrival) {
+        let must_wake = {
+            let mut state = self.state();
+            state.arrivals.push_back(arrival);
+            !std::mem::replace(&mut state.is_woken, true)
+        };
+        if must_wake {
+            (self.0.wake)();
+        }
+    }
+
+    /// Takes the first.
+    pub(crate) fn take(&self) -> Option<Arrival> {
+        let mut state = self.state();
+        let first = state.arrivals.pop_front();
+        // Woken anew for what comes behind the last.
+        state.is_woken &= first.is_some();
+        first
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,264 @@
+//! [`Queues`]: the requests of each transaction, in order.
+//!
+//! The first one of a queue is executed on the scripts' thread when it asks for answers, with what is short behind it: no thread is woken for it, and none
+//! waits for another. What may take long, or cannot be executed yet because another transaction is in its way, a thread of the storage's executes.
+
+use std::collections::VecDeque;
+
+use larder_idb::{ExternalObject, Result};
+
+use crate::handles::Numbers;
+use crate::inbox::{Arrival, Inbox};
+use crate::outcome::{Asked, Contents, Outcome};
+
+/// The queues of one environment.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    all: Numbers<Queue>,
+    /// Those whose first request may be executed here, or whose end may be answered.
+    ready: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    engine: u32,
+    waiting: VecDeque<Waiting>,
+    first: First,
+    /// Whether something that may take long stands before the next request without being one: an index that is built.
+    is_held_up: bool,
+    is_ready: bool,
+    /// The request that is answered by the transaction's end, and that end.
+    end_request: Option<u32>,
+    end: Option<Result<()>>,
+    is_ended: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    request: u32,
+    is_long: bool,
+    asked: Asked,
+}
+
+/// Where the first request of a queue stands.
+#[derive(Debug)]
+enum First {
+    /// Among those that wait.
+    Waits,
+    /// Another thread has it.
+    Away(u32),
+    /// It has been executed, and the contents of its blobs are being read.
+    Reads(u32, Result<Outcome>),
+    /// It has come to its end.
+    There(u32, Result<Outcome>, Contents),
+}
+
+/// An answer to script's request.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    pub(crate) engine: u32,
+    pub(crate) request: u32,
+    /// The queue of its transaction, if it is one's.
+    pub(crate) queue: Option<u32>,
+    pub(crate) outcome: Result<Outcome>,
+    /// Those of its blobs.
+    pub(crate) contents: Contents,
+    /// Whether it is the transaction's end.
+    pub(crate) is_end: bool,
+}
+
+impl Queue {
+    /// Goes on with the first request as far as that is possible here and now: its answer, if it has come to its end, or that of the transaction's end.
+    /// `read` has the contents of blobs read, which come as an arrival.
+    fn step(
+        &mut self,
+        number: u32,
+        inbox: &Inbox,
+        read: &impl Fn(u32, u32, Vec<ExternalObject>),
+    ) -> Option<Settled> {
+        let (request, outcome) = match std::mem::replace(&mut self.first, First::Waits) {
+            First::There(request, outcome, contents) if !contents.is_empty() => {
+                return Some(self.settled(number, request, outcome, contents));
+            }
+            First::There(request, outcome, _) => (request, outcome),
+            First::Waits => match self.waiting.pop_front() {
+                Some(waiting) => self.execute(waiting, number, inbox)?,
+                None => {
+                    let end = self.end.take()?.map(|()| Outcome::Nothing);
+                    let request = self.end_request.take()?;
+                    let settled = self.settled(number, request, end, Contents::new());
+                    return Some(Settled {
+                        is_end: true,
+                        ..settled
+                    });
+                }
+            },
+            elsewhere => {
+                self.first = elsewhere;
+                return None;
+            }
+        };
+        let objects = outcome.as_ref().map(Outcome::objects).unwrap_or_default();
+        if objects.is_empty() {
+            return Some(self.settled(number, request, outcome, Contents::new()));
+        }
+        self.first = First::Reads(request, outcome);
+        read(self.engine, number, objects);
+        None
+    }
+
+    fn settled(
+        &self,
+        number: u32,
+        request: u32,
+        outcome: Result<Outcome>,
+        contents: Contents,
+    ) -> Settled {
+        Settled {
+            engine: self.engine,
+            request,
+            queue: Some(number),
+            outcome,
+            contents,
+            is_end: false,
+        }
+    }
+
+    /// Executes the first request here, or has a thread of the storage's do it.
+    fn execute(
+        &mut self,
+        mut first: Waiting,
+        number: u32,
+        inbox: &Inbox,
+    ) -> Option<(u32, Result<Outcome>)> {
+        if !first.is_long
+            && let Some(outcome) = first.asked.try_execute()
+        {
+            return Some((first.request, outcome));
+        }
+        self.first = First::Away(first.request);
+        let inbox = inbox.clone();
+        first
+            .asked
+            .on_done(move |outcome| inbox.put(Arrival::First(number, outcome)));
+        None
+    }
+
+    /// Whether its transaction has ended, and that has been answered.
+    fn is_over(&self) -> bool {
+        self.is_ended
+            && self.end.is_none()
+            && self.waiting.is_empty()
+            && matches!(self.first, First::Waits)
+    }
+}
+
+impl Queues {
+    /// The queue of a new transaction of an engine's.
+    pub(crate) fn add(&mut self, engine: u32) -> u32 {
+        self.all.add(Queue {
+            engine,
+            waiting: VecDeque::new(),
+            first: First::Waits,
+            is_held_up: false,
+            is_ready: false,
+            end_request: None,
+            end: None,
+            is_ended: false,
+        })
+    }
+
+    fn make_ready(&mut self, number: u32) {
+        if let Some(queue) = self.all.get_mut(number)
+            && !std::mem::replace(&mut queue.is_ready, true)
+        {
+            self.ready.push_back(number);
+        }
+    }
+
+    /// A request has been made.
+    pub(crate) fn push(&mut self, number: u32, request: u32, asked: Asked, is_long: bool) {
+        if let Some(queue) = self.all.get_mut(number) {
+            let is_long = is_long || std::mem::take(&mut queue.is_held_up);
+            queue.waiting.push_back(Waiting {
+                request,
+                is_long,
+                asked,
+            });
+            self.make_ready(number);
+        }
+    }
+
+    /// Something that may take long comes before the next request.
+    pub(crate) fn hold_up(&mut self, number: u32) {
+        if let Some(queue) = self.all.get_mut(number) {
+            queue.is_held_up = true;
+        }
+    }
+
+    /// The end is answered so.
+    pub(crate) fn watch(&mut self, number: u32, request: u32) {
+        if let Some(queue) = self.all.get_mut(number) {
+            queue.end_request = Some(request);
+        }
+    }
+
+    /// A first request that was away is back.
+    pub(crate) fn first_is_there(&mut self, number: u32, outcome: Result<Outcome>) {
+        if let Some(queue) = self.all.get_mut(number)
+            && let First::Away(request) = queue.first
+        {
+            queue.first = First::There(request, outcome, Contents::new());
+            self.make_ready(number);
+        }
+    }
+
+    /// The contents of a first request's blobs have been read.
+    pub(crate) fn contents_are_there(&mut self, number: u32, contents: Contents) {
+        let Some(queue) = self.all.get_mut(number) else {
+            return;
+        };
+        match std::mem::replace(&mut queue.first, First::Waits) {
+            First::Reads(request, outcome) => {
+                queue.first = First::There(request, outcome, contents);
+                self.make_ready(number);
+            }
+            other => queue.first = other,
+        }
+    }
+
+    /// Whether its end is still to be answered.
+    pub(crate) fn is_open(&self, number: u32) -> bool {
+        let queue = self.all.get(number);
+        queue.is_some_and(|queue| queue.end_request.is_some())
+    }
+
+    pub(crate) fn has_ended(&mut self, number: u32, end: Result<()>) {
+        if let Some(queue) = self.all.get_mut(number) {
+            queue.end = Some(end);
+            queue.is_ended = true;
+            self.make_ready(number);
+        }
+    }
+
+    /// The next answer that can be had without waiting.
+    pub(crate) fn next(
+        &mut self,
+        inbox: &Inbox,
+        read: &impl Fn(u32, u32, Vec<ExternalObject>),
+    ) -> Option<Settled> {
+        loop {
+            let number = *self.ready.front()?;
+            if let Some(queue) = self.all.get_mut(number) {
+                if let Some(settled) = queue.step(number, inbox, read) {
+                    return Some(settled);
+                }
+                queue.is_ready = false;
+                if queue.is_over() {
+                    self.all.remove(number);
+                }
+            }
+            self.ready.pop_front();
+        }
+    }
+}
