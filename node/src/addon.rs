@@ -23,7 +23,9 @@ use crate::instance::Instance;
 struct Addon {
     instance: Instance,
     memory: Memory,
-    wake: Waker,
+    wake: napi_threadsafe_function,
+    /// Whether the environment has.
+    has_ended: bool,
 }
 
 /// An ArrayBuffer that is kept. It is never detached: no script has it.
@@ -33,34 +35,22 @@ struct Memory {
     reference: napi_ref,
 }
 
-/// May be called from any thread, as Node-API has it.
+/// A function that any thread may call, until the inbox that has this is closed.
 struct Waker(napi_threadsafe_function);
 
-// SAFETY: Node-API lets every thread call a thread-safe function that it has acquired.
+// SAFETY: Node-API lets every thread call a thread-safe function, as long as it has not been released.
 unsafe impl Send for Waker {}
 // SAFETY: as above; calling it changes nothing on this side.
 unsafe impl Sync for Waker {}
 
 impl Waker {
     fn wake(&self) {
-        // SAFETY: the function is alive as long as this waker, which has acquired it. One that is closing answers so.
+        // SAFETY: an inbox calls this within its lock, and is closed before the function is released or the environment ends.
         unsafe {
             sys::napi_call_threadsafe_function(
                 self.0,
                 ptr::null_mut(),
                 sys::ThreadsafeFunctionCallMode::nonblocking,
-            )
-        };
-    }
-}
-
-impl Drop for Waker {
-    fn drop(&mut self) {
-        // SAFETY: it was acquired when this waker was made, and is not used any more. Where the environment has ended, it is an error that changes nothing.
-        unsafe {
-            sys::napi_release_threadsafe_function(
-                self.0,
-                sys::ThreadsafeFunctionReleaseMode::release,
             )
         };
     }
@@ -163,30 +153,58 @@ unsafe fn try_start(env: napi_env, info: napi_callback_info) -> Result<napi_valu
     let memory = unsafe { memory(env, buffer) }?;
     // SAFETY: the caller's promise.
     let wake = unsafe { threadsafe(env, callback) }?;
-    // For other threads, as long as one of them may call it, beside the addon's own use.
-    // SAFETY: it is alive.
-    check(unsafe { sys::napi_acquire_threadsafe_function(wake) })?;
     let waker = Waker(wake);
     let call: Wake = Box::new(move || waker.wake());
     let addon = Box::new(Addon {
         instance: Instance::new(call),
         memory,
-        wake: Waker(wake),
+        wake,
+        has_ended: false,
     });
     let data = Box::into_raw(addon).cast::<c_void>();
-    // SAFETY: `data` is the box's, which `end` takes back once, when the function cannot be called any more.
+    // SAFETY: `data` is the box's, which `collected` takes back once, when the function cannot be called any more.
     let made = unsafe { function(env, b"exchange", exchange, data) }?;
-    // SAFETY: both are of this environment, and `end` takes what `data` is.
+    // SAFETY: both are of this environment, and `collected` takes what `data` is.
     check(unsafe {
-        sys::napi_add_finalizer(env, made, data, Some(end), ptr::null_mut(), ptr::null_mut())
+        sys::napi_add_finalizer(
+            env,
+            made,
+            data,
+            Some(collected),
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
     })?;
+    // Hooks are called in the reverse order: this one before that by which the runtime ends the thread-safe function.
+    // SAFETY: the hook is removed before the box goes.
+    check(unsafe { sys::napi_add_env_cleanup_hook(env, Some(ended), data) })?;
     Ok(made)
 }
 
-/// `exchange` has been collected, or the environment has ended.
-unsafe extern "C" fn end(_: napi_env, data: *mut c_void, _: *mut c_void) {
+/// The environment ends: no thread calls the function from now on. The runtime ends it.
+unsafe extern "C" fn ended(data: *mut c_void) {
+    // SAFETY: the box is there until `collected`, which comes later or removes this hook. No JavaScript runs.
+    let addon = unsafe { &mut *data.cast::<Addon>() };
+    addon.has_ended = true;
+    addon.instance.inbox.close();
+}
+
+/// `exchange` has been collected, or goes with the environment.
+unsafe extern "C" fn collected(env: napi_env, data: *mut c_void, _: *mut c_void) {
     // SAFETY: the box that `try_start` gave away. This is called once, and the function of this data is not called after it.
     let addon = unsafe { Box::from_raw(data.cast::<Addon>()) };
+    if !addon.has_ended {
+        // SAFETY: the same hook as was added, on the thread of `env`.
+        unsafe { sys::napi_remove_env_cleanup_hook(env, Some(ended), data) };
+        addon.instance.inbox.close();
+        // SAFETY: the one use of it, which no thread has any more.
+        unsafe {
+            sys::napi_release_threadsafe_function(
+                addon.wake,
+                sys::ThreadsafeFunctionReleaseMode::release,
+            )
+        };
+    }
     // What it lets go of may panic in a file system; nothing may be thrown through C.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(addon)));
 }
@@ -294,11 +312,11 @@ impl Addon {
         match is_flag {
             Ok(()) if is_held => {
                 // SAFETY: the addon has the function as long as it is there.
-                unsafe { sys::napi_ref_threadsafe_function(env, self.wake.0) };
+                unsafe { sys::napi_ref_threadsafe_function(env, self.wake) };
             }
             Ok(()) => {
                 // SAFETY: as above.
-                unsafe { sys::napi_unref_threadsafe_function(env, self.wake.0) };
+                unsafe { sys::napi_unref_threadsafe_function(env, self.wake) };
             }
             Err(Failed) => {
                 // SAFETY: the caller's promise.

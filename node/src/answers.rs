@@ -10,10 +10,10 @@ use larder_idb::{ConnectionEvent, DeleteEvent, Error, ExternalObject, OpenEvent,
 
 use crate::calls::Answered;
 use crate::handles::{Handle, gone};
-use crate::inbox::Arrival;
+use crate::inbox::{Arrival, Inbox};
 use crate::instance::Instance;
 use crate::outcome::{Content, Contents, Outcome, Projection};
-use crate::queues::Settled;
+use crate::queues::{Queues, Read, Settled};
 use crate::wire::Reply;
 
 /// From 1601-01-01, where Chromium's time begins, to 1970-01-01, in microseconds.
@@ -55,39 +55,62 @@ impl Instance {
             if let Some(kept) = self.kept.take() {
                 return self.settle(memory, kept);
             }
-            match self.released.take().or_else(|| self.inbox.take()) {
-                Some(arrival) => {
-                    if let Some(answered) = self.arrived(memory, arrival)? {
-                        return Ok(answered);
-                    }
-                }
-                None => {
-                    let Self {
-                        queues,
-                        inbox,
-                        engines,
-                        ..
-                    } = self;
-                    let read = |engine: u32, queue: u32, objects: Vec<ExternalObject>| {
-                        if let Some(engine) = engines.get(engine) {
-                            crate::contents::read(&engine.storage.storage, &objects, queue, inbox);
-                        }
-                    };
-                    let Some(settled) = queues.next(inbox, &read) else {
-                        return Ok(Answered::Number(NONE));
-                    };
+            // What has come for one transaction is answered before what came after it.
+            if let Some(queue) = self.first {
+                let settled = self.step(|queues, inbox, read| queues.next_of(queue, inbox, read));
+                if let Some(settled) = settled {
                     return self.settle(memory, settled);
                 }
+                self.first = None;
             }
+            let arrival = self.released.take().or_else(|| self.inbox.take());
+            if let Some(arrival) = arrival {
+                if let Some(answered) = self.arrived(memory, arrival)? {
+                    return Ok(answered);
+                }
+                continue;
+            }
+            return match self.step(|queues, inbox, read| queues.next(inbox, read)) {
+                Some(settled) => self.settle(memory, settled),
+                None => Ok(Answered::Number(NONE)),
+            };
         }
+    }
+
+    /// Goes on with requests. The last argument has the contents of blobs read.
+    fn step(
+        &mut self,
+        next: impl FnOnce(&mut Queues, &Inbox, Read<'_>) -> Option<Settled>,
+    ) -> Option<Settled> {
+        let Self {
+            queues,
+            inbox,
+            engines,
+            ..
+        } = self;
+        let read = |engine: u32, queue: u32, objects: Vec<ExternalObject>| {
+            if let Some(engine) = engines.get(engine) {
+                crate::contents::read(&engine.storage.storage, &objects, queue, inbox);
+            }
+        };
+        next(queues, inbox, &read)
     }
 
     /// Deals with what has come from another thread. Some of it is an answer.
     fn arrived(&mut self, memory: &mut [u8], arrival: Arrival) -> Result<Option<Answered>> {
         match arrival {
-            Arrival::First(queue, outcome) => self.queues.first_is_there(queue, outcome),
-            Arrival::Contents(queue, contents) => self.queues.contents_are_there(queue, contents),
-            Arrival::End(queue, end) => self.queues.has_ended(queue, end),
+            Arrival::First(queue, outcome) => {
+                self.queues.first_is_there(queue, outcome);
+                self.first = Some(queue);
+            }
+            Arrival::Contents(queue, contents) => {
+                self.queues.contents_are_there(queue, contents);
+                self.first = Some(queue);
+            }
+            Arrival::End(queue, end) => {
+                self.queues.has_ended(queue, end);
+                self.first = Some(queue);
+            }
             Arrival::Done(engine, request, outcome) => {
                 let settled = Settled {
                     engine,

@@ -36,40 +36,44 @@ pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Inbox(Arc<Shared>);
 
-struct Shared {
-    state: Mutex<State>,
-    wake: Wake,
-}
+struct Shared(Mutex<State>);
 
-#[derive(Default)]
 struct State {
     arrivals: VecDeque<Arrival>,
     /// Whether the loop was woken and has not looked since.
     is_woken: bool,
+    /// `None` once the loop has ended.
+    wake: Option<Wake>,
 }
 
 impl Inbox {
     pub(crate) fn new(wake: Wake) -> Self {
-        Self(Arc::new(Shared {
-            state: Mutex::default(),
-            wake,
-        }))
+        Self(Arc::new(Shared(Mutex::new(State {
+            arrivals: VecDeque::new(),
+            is_woken: false,
+            wake: Some(wake),
+        }))))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing in it is ever half done.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts something there.
     pub(crate) fn put(&self, arrival: Arrival) {
-        let must_wake = {
-            let mut state = self.state();
-            state.arrivals.push_back(arrival);
-            !std::mem::replace(&mut state.is_woken, true)
-        };
-        if must_wake {
-            (self.0.wake)();
+        let mut state = self.state();
+        // What comes too late is let go of outside of the lock: that may close stores.
+        if state.wake.is_none() {
+            drop(state);
+            return;
+        }
+        state.arrivals.push_back(arrival);
+        if !std::mem::replace(&mut state.is_woken, true)
+            && let Some(wake) = &state.wake
+        {
+            // Within the lock: the loop cannot end meanwhile.
+            wake();
         }
     }
 
@@ -80,6 +84,15 @@ impl Inbox {
         // Woken anew for what comes behind the last.
         state.is_woken &= first.is_some();
         first
+    }
+
+    /// The loop ends: nothing is woken from now on.
+    pub(crate) fn close(&self) {
+        let ended = {
+            let mut state = self.state();
+            (state.wake.take(), std::mem::take(&mut state.arrivals))
+        };
+        drop(ended);
     }
 }
 

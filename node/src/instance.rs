@@ -37,6 +37,8 @@ pub(crate) struct Instance {
     /// Ends of requests to open that come after the end of their upgrade, by its queue; and one whose turn it is.
     pub(crate) held: HashMap<u32, Arrival>,
     pub(crate) released: Option<Arrival>,
+    /// The queue for which something has come.
+    pub(crate) first: Option<u32>,
     /// An answer that did not fit the memory.
     pub(crate) kept: Option<Settled>,
     /// Records of which script has not got all.
@@ -84,6 +86,7 @@ impl Instance {
             sources: HashMap::new(),
             held: HashMap::new(),
             released: None,
+            first: None,
             kept: None,
             list: None,
         }

@@ -53,6 +53,9 @@ enum First {
     There(u32, Result<Outcome>, Contents),
 }
 
+/// Has the contents of an outcome's blobs read: engine, queue, objects. They come as an arrival.
+pub(crate) type Read<'r> = &'r dyn Fn(u32, u32, Vec<ExternalObject>);
+
 /// An answer to script's request.
 #[derive(Debug)]
 pub(crate) struct Settled {
@@ -70,12 +73,7 @@ pub(crate) struct Settled {
 impl Queue {
     /// Goes on with the first request as far as that is possible here and now: its answer, if it has come to its end, or that of the transaction's end.
     /// `read` has the contents of blobs read, which come as an arrival.
-    fn step(
-        &mut self,
-        number: u32,
-        inbox: &Inbox,
-        read: &impl Fn(u32, u32, Vec<ExternalObject>),
-    ) -> Option<Settled> {
+    fn step(&mut self, number: u32, inbox: &Inbox, read: Read<'_>) -> Option<Settled> {
         let (request, outcome) = match std::mem::replace(&mut self.first, First::Waits) {
             First::There(request, outcome, contents) if !contents.is_empty() => {
                 return Some(self.settled(number, request, outcome, contents));
@@ -241,24 +239,36 @@ impl Queues {
         }
     }
 
-    /// The next answer that can be had without waiting.
-    pub(crate) fn next(
+    /// The next answer of one queue that can be had without waiting.
+    pub(crate) fn next_of(
         &mut self,
+        number: u32,
         inbox: &Inbox,
-        read: &impl Fn(u32, u32, Vec<ExternalObject>),
+        read: Read<'_>,
     ) -> Option<Settled> {
-        loop {
-            let number = *self.ready.front()?;
-            if let Some(queue) = self.all.get_mut(number) {
-                if let Some(settled) = queue.step(number, inbox, read) {
-                    return Some(settled);
-                }
-                queue.is_ready = false;
-                if queue.is_over() {
-                    self.all.remove(number);
-                }
-            }
-            self.ready.pop_front();
+        let queue = self.all.get_mut(number)?;
+        let settled = queue.step(number, inbox, read);
+        if settled.is_none() && queue.is_over() && !queue.is_ready {
+            self.all.remove(number);
         }
+        settled
+    }
+
+    /// The next answer that can be had without waiting. Queues take turns.
+    pub(crate) fn next(&mut self, inbox: &Inbox, read: Read<'_>) -> Option<Settled> {
+        while let Some(number) = self.ready.pop_front() {
+            let Some(queue) = self.all.get_mut(number) else {
+                continue;
+            };
+            if let Some(settled) = queue.step(number, inbox, read) {
+                self.ready.push_back(number);
+                return Some(settled);
+            }
+            queue.is_ready = false;
+            if queue.is_over() {
+                self.all.remove(number);
+            }
+        }
+        None
     }
 }

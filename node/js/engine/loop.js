@@ -16,7 +16,8 @@ const ANSWERS_BETWEEN = 16;
 const now = performance.now.bind(performance);
 
 export class Loop {
-  // Requests that are not answered yet: as long as there are any, the event loop stays alive.
+  // Requests that are not answered yet: as long as there are any, the event loop stays alive. One that is blocked does not count: what it waits for, a
+  // connection of this thread's or another's, has to be closed by a script that still runs.
   #left = 0;
   #isHeld = false;
   #isScheduled = false;
@@ -51,6 +52,11 @@ export class Loop {
 
   answered() {
     this.#left -= 1;
+  }
+
+  // One that was blocked goes on.
+  unblocked() {
+    this.#left += 1;
   }
 
   // The checkpoint that ends the current task, or is the next within it, ends with this.
