@@ -15,6 +15,7 @@ mod events;
 mod failures;
 mod finish;
 mod handover;
+mod here;
 mod idle;
 mod order;
 mod panics;

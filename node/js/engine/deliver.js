@@ -12,12 +12,12 @@ export function deliver(loop, kind) {
   const { words } = wire;
   const engine = loop.engines[words[1]];
   const number = words[2];
+  // Of the others more may come.
+  if (kind < ANSWER.BLOCKED || kind === ANSWER.OPENED || kind === ANSWER.DELETED || kind === ANSWER.OPEN_FAILED) loop.answered();
   if (kind >= ANSWER.BLOCKED) {
-    if (kind <= ANSWER.OPEN_FAILED) count(loop, engine, kind, number);
     notify(engine, wire, kind, number);
     return;
   }
-  loop.answered();
   let error;
   let result;
   try {
@@ -29,18 +29,6 @@ export function deliver(loop, kind) {
     result = undefined;
   }
   engine.settle(number, error, result);
-}
-
-// Whether a request to open or delete is still to be waited for.
-function count(loop, { blocked }, kind, watch) {
-  if (kind === ANSWER.BLOCKED) {
-    if (blocked.has(watch)) return;
-    blocked.add(watch);
-    loop.answered();
-    return;
-  }
-  if (blocked.delete(watch)) loop.unblocked();
-  if (kind !== ANSWER.UPGRADE) loop.answered();
 }
 
 function exception({ DOMException }, wire) {

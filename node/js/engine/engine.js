@@ -24,8 +24,6 @@ export class Engine {
     this.number = undefined;
     // The binding's.
     this.link = undefined;
-    // Requests to open and delete that wait for connections to be closed, by number of the link's.
-    this.blocked = new Set();
     // Blobs that are being read.
     this.blobs = new Set();
     // Answers of ours, not of the link's, by number.

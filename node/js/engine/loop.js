@@ -16,8 +16,8 @@ const ANSWERS_BETWEEN = 16;
 const now = performance.now.bind(performance);
 
 export class Loop {
-  // Requests that are not answered yet: as long as there are any, the event loop stays alive. One that is blocked does not count: what it waits for, a
-  // connection of this thread's or another's, has to be closed by a script that still runs.
+  // Requests that are not answered yet: as long as there are any, the event loop stays alive. So does one that is blocked: another thread's connection may
+  // be closed at any time.
   #left = 0;
   #isHeld = false;
   #isScheduled = false;
@@ -52,11 +52,6 @@ export class Loop {
 
   answered() {
     this.#left -= 1;
-  }
-
-  // One that was blocked goes on.
-  unblocked() {
-    this.#left += 1;
   }
 
   // The checkpoint that ends the current task, or is the next within it, ends with this.
