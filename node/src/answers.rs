@@ -70,10 +70,12 @@ impl Instance {
                 }
                 continue;
             }
-            return match self.step(|queues, inbox, read| queues.next(inbox, read)) {
-                Some(settled) => self.settle(memory, settled),
-                None => Ok(Answered::Number(NONE)),
-            };
+            if let Some(settled) = self.step(|queues, inbox, read| queues.next(inbox, read)) {
+                return self.settle(memory, settled);
+            }
+            if self.inbox.rest() {
+                return Ok(Answered::Number(NONE));
+            }
         }
     }
 
@@ -178,7 +180,7 @@ impl Instance {
                     .handles
                     .all
                     .add(Handle::Connection(upgrade.connection, engine));
-                let queue = self.queues.add(engine);
+                let queue = self.queues.add_upgrade(engine);
                 let transaction = self
                     .handles
                     .all

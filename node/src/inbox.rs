@@ -40,8 +40,8 @@ struct Shared(Mutex<State>);
 
 struct State {
     arrivals: VecDeque<Arrival>,
-    /// Whether the loop was woken and has not looked since.
-    is_woken: bool,
+    /// Whether the loop will look here: it was woken, or has not found nothing to do yet.
+    is_looking: bool,
     /// `None` once the loop has ended.
     wake: Option<Wake>,
 }
@@ -50,7 +50,7 @@ impl Inbox {
     pub(crate) fn new(wake: Wake) -> Self {
         Self(Arc::new(Shared(Mutex::new(State {
             arrivals: VecDeque::new(),
-            is_woken: false,
+            is_looking: false,
             wake: Some(wake),
         }))))
     }
@@ -69,7 +69,7 @@ impl Inbox {
             return;
         }
         state.arrivals.push_back(arrival);
-        if !std::mem::replace(&mut state.is_woken, true)
+        if !std::mem::replace(&mut state.is_looking, true)
             && let Some(wake) = &state.wake
         {
             // Within the lock: the loop cannot end meanwhile.
@@ -77,13 +77,18 @@ impl Inbox {
         }
     }
 
-    /// Takes the first.
+    /// Takes the first. From now on the loop need not be woken.
     pub(crate) fn take(&self) -> Option<Arrival> {
         let mut state = self.state();
-        let first = state.arrivals.pop_front();
-        // Woken anew for what comes behind the last.
-        state.is_woken &= first.is_some();
-        first
+        state.is_looking = true;
+        state.arrivals.pop_front()
+    }
+
+    /// The loop has found nothing to do: whether nothing has come by now. Then it is woken for what comes next.
+    pub(crate) fn rest(&self) -> bool {
+        let mut state = self.state();
+        state.is_looking = !state.arrivals.is_empty();
+        !state.is_looking
     }
 
     /// The loop ends: nothing is woken from now on.

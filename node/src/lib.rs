@@ -11,6 +11,7 @@
 //! | `instance` | what an environment (a thread with JavaScript) has: its engines, handles, requests |
 //! | `queues` | the requests of each transaction, in order: executed here if they are short, by threads if not |
 //! | `outcome`, `answers` | what requests come to, and how it is written |
+//! | `lanes` | which transactions' ends script hears first |
 //! | `inbox` | what comes from other threads |
 //! | `storages` | one storage for each folder and process |
 //! | `sources`, `contents` | blobs that are written and read |
@@ -22,8 +23,11 @@ mod contents;
 mod handles;
 mod inbox;
 mod instance;
+mod lanes;
 mod outcome;
 mod queues;
 mod sources;
 mod storages;
+#[cfg(test)]
+mod tests;
 mod wire;

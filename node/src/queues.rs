@@ -5,10 +5,11 @@
 
 use std::collections::VecDeque;
 
-use larder_idb::{ExternalObject, Result};
+use larder_idb::{ExternalObject, JsString, Result};
 
 use crate::handles::Numbers;
 use crate::inbox::{Arrival, Inbox};
+use crate::lanes::{Lanes, Serial};
 use crate::outcome::{Asked, Contents, Outcome};
 
 /// The queues of one environment.
@@ -17,6 +18,9 @@ pub(crate) struct Queues {
     all: Numbers<Queue>,
     /// Those whose first request may be executed here, or whose end may be answered.
     ready: VecDeque<u32>,
+    lanes: Lanes,
+    /// The serial number that was given last.
+    last: u64,
 }
 
 #[derive(Debug)]
@@ -31,6 +35,11 @@ struct Queue {
     end_request: Option<u32>,
     end: Option<Result<()>>,
     is_ended: bool,
+    serial: u64,
+    /// Transactions whose ends are answered before anything of this one.
+    before: Vec<Serial>,
+    /// Queues that have this one before them.
+    behind: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -134,12 +143,21 @@ impl Queue {
         {
             return Some((first.request, outcome));
         }
-        self.first = First::Away(first.request);
-        let inbox = inbox.clone();
-        first
-            .asked
-            .on_done(move |outcome| inbox.put(Arrival::First(number, outcome)));
+        self.waiting.push_front(first);
+        self.send_away(number, inbox);
         None
+    }
+
+    /// Has a thread of the storage's execute the first request, when it can be.
+    fn send_away(&mut self, number: u32, inbox: &Inbox) {
+        if matches!(self.first, First::Waits)
+            && let Some(first) = self.waiting.pop_front()
+        {
+            self.first = First::Away(first.request);
+            let inbox = inbox.clone();
+            let done = move |outcome| inbox.put(Arrival::First(number, outcome));
+            first.asked.on_done(done);
+        }
     }
 
     /// Whether its transaction has ended, and that has been answered.
@@ -151,9 +169,16 @@ impl Queue {
     }
 }
 
+/// Whether the end of a transaction is still to be answered.
+fn is_open(all: &Numbers<Queue>, number: u32, serial: u64) -> bool {
+    let queue = all.get(number);
+    queue.is_some_and(|queue| queue.serial == serial && queue.end_request.is_some())
+}
+
 impl Queues {
-    /// The queue of a new transaction of an engine's.
-    pub(crate) fn add(&mut self, engine: u32) -> u32 {
+    /// The queue of an upgrade of an engine's, which runs beside no other transaction.
+    pub(crate) fn add_upgrade(&mut self, engine: u32) -> u32 {
+        self.last += 1;
         self.all.add(Queue {
             engine,
             waiting: VecDeque::new(),
@@ -163,7 +188,50 @@ impl Queues {
             end_request: None,
             end: None,
             is_ended: false,
+            serial: self.last,
+            before: Vec::new(),
+            behind: Vec::new(),
         })
+    }
+
+    /// The queue of a new transaction: of which engine, in which database, on which object stores, whether it writes.
+    pub(crate) fn add(
+        &mut self,
+        engine: u32,
+        database: JsString,
+        stores: Vec<JsString>,
+        writes: bool,
+    ) -> u32 {
+        let number = self.add_upgrade(engine);
+        let Self {
+            all, lanes, last, ..
+        } = self;
+        let is_open = |(number, serial)| is_open(all, number, serial);
+        let before = lanes.enter((engine, database), stores, writes, (number, *last), is_open);
+        for (of, _) in &before {
+            if let Some(queue) = self.all.get_mut(*of) {
+                queue.behind.push(number);
+            }
+        }
+        if let Some(queue) = self.all.get_mut(number) {
+            queue.before = before;
+        }
+        number
+    }
+
+    /// Whether the ends that come before anything of this queue have been answered.
+    fn may_answer(&mut self, number: u32) -> bool {
+        let Some(queue) = self.all.get(number) else {
+            return false;
+        };
+        let is_open = queue
+            .before
+            .iter()
+            .any(|&(number, serial)| is_open(&self.all, number, serial));
+        if !is_open && let Some(queue) = self.all.get_mut(number) {
+            queue.before = Vec::new();
+        }
+        !is_open
     }
 
     fn make_ready(&mut self, number: u32) {
@@ -246,29 +314,42 @@ impl Queues {
         inbox: &Inbox,
         read: Read<'_>,
     ) -> Option<Settled> {
+        let may_answer = self.may_answer(number);
         let queue = self.all.get_mut(number)?;
-        let settled = queue.step(number, inbox, read);
-        if settled.is_none() && queue.is_over() && !queue.is_ready {
-            self.all.remove(number);
+        if !may_answer {
+            // It is made ready when it may. Its turn in the engine may come before.
+            queue.send_away(number, inbox);
+            return None;
         }
-        settled
+        let settled = queue.step(number, inbox, read)?;
+        if settled.is_end {
+            for behind in std::mem::take(&mut queue.behind) {
+                self.make_ready(behind);
+            }
+        }
+        Some(settled)
     }
 
     /// The next answer that can be had without waiting. Queues take turns.
     pub(crate) fn next(&mut self, inbox: &Inbox, read: Read<'_>) -> Option<Settled> {
         while let Some(number) = self.ready.pop_front() {
-            let Some(queue) = self.all.get_mut(number) else {
-                continue;
-            };
-            if let Some(settled) = queue.step(number, inbox, read) {
+            let settled = self.next_of(number, inbox, read);
+            if settled.is_some() {
                 self.ready.push_back(number);
-                return Some(settled);
+                return settled;
             }
-            queue.is_ready = false;
-            if queue.is_over() {
-                self.all.remove(number);
+            if let Some(queue) = self.all.get_mut(number) {
+                queue.is_ready = false;
+                if queue.is_over() {
+                    self.all.remove(number);
+                }
             }
         }
         None
+    }
+
+    /// An engine has been closed.
+    pub(crate) fn forget(&mut self, engine: u32) {
+        self.lanes.forget(engine);
     }
 }

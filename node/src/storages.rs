@@ -63,3 +63,34 @@ pub(crate) fn in_memory() -> Result<Arc<Shared>> {
     *known = Arc::downgrade(&storage);
     Ok(storage)
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn two_ways_to_a_folder_are_one_storage() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).unwrap();
+        let direct = folder.path().join("not there").join("yet");
+        let around = folder.path().join("link").join("not there").join("yet");
+        let [first, second] =
+            [direct, around].map(|path| in_folder(path.to_str().unwrap()).unwrap());
+        assert!(Arc::ptr_eq(&first, &second));
+        let other = in_folder(folder.path().to_str().unwrap()).unwrap();
+        assert!(!Arc::ptr_eq(&first, &other));
+    }
+
+    #[test]
+    fn a_storage_goes_with_the_last_that_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        let first = in_folder(path).unwrap();
+        let weak = Arc::downgrade(&first);
+        drop(first);
+        assert!(weak.upgrade().is_none());
+        drop(in_folder(path).unwrap());
+    }
+}

@@ -31,6 +31,7 @@ pub(super) fn close(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
         .engines
         .remove(number)
         .ok_or_else(crate::instance::closed)?;
+    instance.queues.forget(number);
     for connection in instance.connections_of(number) {
         connection.close();
     }

@@ -25,7 +25,9 @@ pub(super) fn begin(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answere
     let options = TransactionOptions::new().durability(durability);
     let (connection, engine) = instance.handles.connection(ask.word(1))?;
     let transaction = connection.transaction(&names, mode, options)?;
-    let queue = instance.queues.add(engine);
+    let name = connection.name().clone();
+    let writes = mode == TransactionMode::ReadWrite;
+    let queue = instance.queues.add(engine, name, names, writes);
     handle(
         instance
             .handles
@@ -44,9 +46,14 @@ pub(super) fn watch(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
     Ok(DONE)
 }
 
-/// A thread of the storage's commits. The engine may have ended it already; then its end is reported anyway.
+/// A thread of the storage's commits what was written. The engine may have ended it already; then its end is reported anyway.
 pub(super) fn commit(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
-    if let Ok(committing) = instance.handles.transaction(ask.word(1))?.0.commit() {
+    let (transaction, _) = instance.handles.transaction(ask.word(1))?;
+    if let Ok(mut committing) = transaction.commit() {
+        // Where there is nothing to write, no thread need be woken.
+        if transaction.mode() == TransactionMode::ReadOnly {
+            let _ = committing.try_execute();
+        }
         committing.detach();
     }
     Ok(DONE)

@@ -1,0 +1,268 @@
+//! Requests as JavaScript makes them, and requests that it never makes.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail like tests"
+)]
+
+use std::sync::mpsc::{Receiver, channel};
+
+use larder_codec::Key;
+use quickcheck::{Gen, QuickCheck};
+
+use crate::instance::Instance;
+use crate::wire::{Ask, Reply};
+
+/// An environment, woken as an event loop is.
+struct Environment {
+    instance: Instance,
+    memory: Vec<u8>,
+    woken: Receiver<()>,
+}
+
+/// Calls by their numbers (`js/engine/calls.js`).
+const NEXT: u32 = 0;
+const GET: u32 = 1;
+const PUT: u32 = 2;
+const MORE: u32 = 7;
+const GET_ALL: u32 = 10;
+const BEGIN: u32 = 18;
+const WATCH_TRANSACTION: u32 = 19;
+const COMMIT: u32 = 20;
+const OBJECT_STORE: u32 = 22;
+const CREATE_OBJECT_STORE: u32 = 23;
+const OPEN_DATABASE: u32 = 31;
+const OPEN_FOLDER: u32 = 42;
+const OPEN_MEMORY: u32 = 43;
+
+/// Kinds of answers.
+const NONE: i32 = 0;
+const NOTHING: i32 = 1;
+const KEY: i32 = 3;
+const VALUE: i32 = 4;
+const LIST: i32 = 6;
+const UPGRADE: i32 = 10;
+const OPENED: i32 = 11;
+
+const FAILED: i32 = -1;
+const TOO_SMALL: i32 = -2;
+
+impl Environment {
+    fn new(len: usize) -> Self {
+        let (wake, woken) = channel();
+        let instance = Instance::new(Box::new(move || {
+            // A test that has ended looks no more.
+            let _ = wake.send(());
+        }));
+        Self {
+            instance,
+            memory: vec![0; len],
+            woken,
+        }
+    }
+
+    /// Asks something: the head's words, and what writes the body.
+    fn ask(&mut self, words: &[u32], body: impl FnOnce(&mut Reply<'_>)) -> i32 {
+        let mut reply = Reply::into_memory(&mut self.memory);
+        body(&mut reply);
+        assert!(reply.fits(), "the request does not fit");
+        for at in 0..16 {
+            reply.set(at, words.get(at).copied().unwrap_or(0));
+        }
+        self.instance.exchange(&mut self.memory)
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        Ask::read(&self.memory).word(at)
+    }
+
+    /// The next answer, waited for.
+    fn answer(&mut self) -> i32 {
+        loop {
+            let kind = self.ask(&[NEXT], |_| {});
+            if kind != NONE {
+                return kind;
+            }
+            self.woken.recv().unwrap();
+        }
+    }
+
+    /// A database with an object store "s": its connection's number.
+    fn open(&mut self) -> u32 {
+        let engine = number(self.ask(&[OPEN_MEMORY], |_| {}));
+        let opened = self.ask(&[OPEN_DATABASE, engine, 5, 1], |body| {
+            body.number(1.0);
+            body.text("db");
+        });
+        assert_eq!(opened, 0);
+        assert_eq!(self.answer(), UPGRADE);
+        assert_eq!(self.word(2), 5, "script's number");
+        let (connection, transaction) = (self.word(3), self.word(4));
+        self.ask(&[WATCH_TRANSACTION, transaction, 0], |_| {});
+        self.ask(&[CREATE_OBJECT_STORE, transaction], |body| {
+            body.text("s");
+            body.byte(0);
+        });
+        self.ask(&[COMMIT, transaction], |_| {});
+        assert_eq!(
+            (self.answer(), self.word(2)),
+            (NOTHING, 0),
+            "the end of the upgrade comes first"
+        );
+        assert_eq!((self.answer(), self.word(2)), (OPENED, 5));
+        connection
+    }
+
+    /// A transaction, whose end is request 99, and its object store.
+    fn begin(&mut self, connection: u32, writes: u32) -> (u32, u32) {
+        let transaction = number(self.ask(&[BEGIN, connection, writes], |body| {
+            body.strings(&["s".into()])
+        }));
+        self.ask(&[WATCH_TRANSACTION, transaction, 99], |_| {});
+        let store = number(self.ask(&[OBJECT_STORE, transaction], |body| body.text("s")));
+        (transaction, store)
+    }
+
+    fn put(&mut self, request: u32, store: u32, key: f64, value: &[u8]) {
+        let done = self.ask(&[PUT, request, store, 1, 1], |body| {
+            body.count(0);
+            body.count(value.len());
+            body.bytes(value);
+            body.own_key(&Key::Number(key));
+        });
+        assert_eq!(done, 0);
+    }
+
+    fn get(&mut self, request: u32, store: u32, key: f64) {
+        // One key: a lower bound alone.
+        self.ask(&[GET, request, store, 4 | 8], |body| {
+            body.own_key(&Key::Number(key))
+        });
+    }
+}
+
+fn number(answered: i32) -> u32 {
+    u32::try_from(answered).unwrap()
+}
+
+/// A value of script's: a string of so many units.
+fn text(len: usize) -> Vec<u8> {
+    let value = larder_idb::Value::serialize(&"x".repeat(len)).unwrap();
+    value.bytes().to_vec()
+}
+
+#[test]
+fn what_is_put_is_found_and_answers_come_in_order() {
+    let mut environment = Environment::new(1 << 12);
+    let connection = environment.open();
+    let (transaction, store) = environment.begin(connection, 1);
+    let value = text(10);
+    environment.put(1, store, 1.0, &value);
+    environment.get(2, store, 1.0);
+    environment.get(3, store, 2.0);
+    assert_eq!((environment.answer(), environment.word(2)), (KEY, 1));
+    assert_eq!((environment.answer(), environment.word(2)), (VALUE, 2));
+    let mut answer = Ask::read(&environment.memory);
+    assert_eq!(answer.count().unwrap(), 0, "objects");
+    let len = answer.count().unwrap();
+    assert_eq!(answer.bytes(len).unwrap(), value);
+    assert_eq!((environment.answer(), environment.word(2)), (NOTHING, 3));
+    environment.ask(&[COMMIT, transaction], |_| {});
+    assert_eq!((environment.answer(), environment.word(2)), (NOTHING, 99));
+    assert_eq!(environment.ask(&[NEXT], |_| {}), NONE);
+}
+
+#[test]
+fn an_answer_that_does_not_fit_comes_again_when_there_is_room() {
+    let mut environment = Environment::new(1 << 12);
+    let connection = environment.open();
+    let (transaction, store) = environment.begin(connection, 1);
+    for key in 0..3 {
+        environment.put(1, store, f64::from(key), &text(3000));
+        assert_eq!(environment.answer(), KEY);
+    }
+    let memory = std::mem::replace(&mut environment.memory, vec![0; 1 << 10]);
+    environment.get(2, store, 0.0);
+    assert_eq!(environment.ask(&[NEXT], |_| {}), TOO_SMALL);
+    let needed = environment.word(0) as usize;
+    assert!((3000..memory.len()).contains(&needed), "{needed}");
+    environment.memory = vec![0; needed];
+    assert_eq!(
+        (environment.ask(&[NEXT], |_| {}), environment.word(2)),
+        (VALUE, 2)
+    );
+    // A list: as many records at a time as there is room for.
+    environment.memory = memory;
+    environment.ask(&[GET_ALL, 3, store], |_| {});
+    assert_eq!((environment.answer(), environment.word(3)), (LIST, 3));
+    for _ in 0..3 {
+        assert_eq!(environment.ask(&[MORE], |_| {}), 1);
+    }
+    assert_eq!(
+        environment.ask(&[MORE], |_| {}),
+        FAILED,
+        "there are no more"
+    );
+    environment.ask(&[COMMIT, transaction], |_| {});
+    assert_eq!(environment.answer(), NOTHING);
+}
+
+#[test]
+fn ends_of_transactions_come_before_what_had_to_wait_for_them() {
+    for _ in 0..50 {
+        let mut environment = Environment::new(1 << 12);
+        let connection = environment.open();
+        let (first, store) = environment.begin(connection, 1);
+        environment.put(1, store, 1.0, &text(1));
+        let transaction =
+            number(environment.ask(&[BEGIN, connection, 0], |body| body.strings(&["s".into()])));
+        environment.ask(&[WATCH_TRANSACTION, transaction, 98], |_| {});
+        let reads = number(environment.ask(&[OBJECT_STORE, transaction], |body| body.text("s")));
+        environment.get(2, reads, 1.0);
+        environment.ask(&[COMMIT, transaction], |_| {});
+        assert_eq!((environment.answer(), environment.word(2)), (KEY, 1));
+        environment.ask(&[COMMIT, first], |_| {});
+        let mut order = Vec::new();
+        for _ in 0..3 {
+            environment.answer();
+            order.push(environment.word(2));
+        }
+        assert_eq!(order, [99, 2, 98]);
+    }
+}
+
+/// Requests of arbitrary bytes, whose first word is a call that there is. What they name is rarely there; nothing panics.
+#[test]
+fn arbitrary_requests_are_answered() {
+    fn answered(requests: Vec<(u8, Vec<u8>)>) -> bool {
+        let mut environment = Environment::new(1 << 12);
+        environment.open();
+        for (call, bytes) in requests {
+            let call = u32::from(call % 48);
+            // It would make folders of arbitrary names.
+            if call == OPEN_FOLDER {
+                continue;
+            }
+            for (place, byte) in environment.memory.iter_mut().zip(bytes) {
+                *place = byte;
+            }
+            // Handles that there are: small numbers.
+            for word in 1..7 {
+                if let Some(high) = environment.memory.get_mut(word * 4 + 1..word * 4 + 4) {
+                    high.fill(0);
+                }
+                if let Some(low) = environment.memory.get_mut(word * 4) {
+                    *low %= 4;
+                }
+            }
+            environment.memory[..4].copy_from_slice(&call.to_le_bytes());
+            let answered = environment.instance.exchange(&mut environment.memory);
+            assert!(answered >= TOO_SMALL, "{answered}");
+        }
+        true
+    }
+    QuickCheck::new()
+        .tests(300)
+        .set_rng(Gen::new(200))
+        .quickcheck(answered as fn(Vec<(u8, Vec<u8>)>) -> bool);
+}
