@@ -73,5 +73,5 @@ export function factory(binding) {
     return new IDBFactory(INTERNAL, link);
   }
 
-  return { IDBFactory, createFactory };
+  return { FactoryState, IDBFactory, createFactory };
 }

@@ -19,6 +19,7 @@ macro_rules! sources {
 
 static SOURCES: &[(&str, &str)] = sources![
     "built_ins.js"
+    "changes.js"
     "checkpoint.js"
     "cursor.js"
     "database.js"

@@ -1,5 +1,6 @@
 // IndexedDB as W3C's "Indexed Database API 3.0" has it, for a realm, on engines. README.md has the contract with host and engine.
 import { builtIns } from "./built_ins.js";
+import { changes } from "./changes.js";
 import { checkpoint } from "./checkpoint.js";
 import { cursor } from "./cursor.js";
 import { database } from "./database.js";
@@ -28,7 +29,7 @@ import { webidl } from "./webidl.js";
 const PARTS = {
   __proto__: null,
   internals, webidl, names, keyPath, listeners, checkpoint, link, event, eventTarget, stringList, key, keyRange, record, request,
-  versionChangeEvent, cursor, source, index, objectStore, transaction, database, openRequest, factory,
+  versionChangeEvent, cursor, source, index, objectStore, transaction, database, openRequest, factory, changes,
 };
 
 // The interfaces of a realm. `global` is its global object; `host` what the binding asks of the host; `runtime` has the classes Event and

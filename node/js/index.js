@@ -69,4 +69,12 @@ export function forceCloseDatabase(database) {
   forceClose(own, database);
 }
 
+// The transactions of a database's change feed, as an async iterator: those that there are, and then those that come (docs/format/feed.md has the options).
+export const { changes } = own.binding.changes;
+
+// Turns the change feed of a database on or off.
+export function setChangeFeed(name, isOn = true, factory = indexedDB) {
+  return own.binding.changes.setChangeFeed(factory, name, isOn);
+}
+
 export default indexedDB;

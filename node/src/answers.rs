@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use larder_codec::JsString;
 use larder_codec::external_object::ExternalObject as Info;
+use larder_feed::Batch;
 use larder_idb::{ConnectionEvent, DeleteEvent, Error, ExternalObject, OpenEvent, Records, Result};
 
 use crate::calls::Answered;
@@ -36,6 +37,7 @@ const DELETED: i32 = 12;
 const OPEN_FAILED: i32 = 13;
 const VERSION_CHANGE: i32 = 14;
 const CLOSED: i32 = 15;
+const CHANGES: i32 = 16;
 
 /// Records of which script gets as many at a time as the memory holds.
 #[derive(Debug)]
@@ -92,7 +94,10 @@ impl Instance {
         } = self;
         let read = |engine: u32, queue: u32, objects: Vec<ExternalObject>| {
             if let Some(engine) = engines.get(engine) {
-                crate::contents::read(&engine.storage.storage, &objects, queue, inbox);
+                let inbox = inbox.clone();
+                crate::contents::read(&engine.storage.storage, &objects, move |contents| {
+                    inbox.put(Arrival::Contents(queue, contents));
+                });
             }
         };
         next(queues, inbox, &read)
@@ -113,13 +118,14 @@ impl Instance {
                 self.queues.has_ended(queue, end);
                 self.first = Some(queue);
             }
-            Arrival::Done(engine, request, outcome) => {
+            Arrival::Woken(task) => task.go_on(),
+            Arrival::Done(engine, request, outcome, contents) => {
                 let settled = Settled {
                     engine,
                     request,
                     queue: None,
                     outcome,
-                    contents: Contents::new(),
+                    contents,
                     is_end: false,
                 };
                 return self.settle(memory, settled).map(Some);
@@ -285,7 +291,12 @@ impl Instance {
         reply.set(1, engine);
         reply.set(2, request);
         let kind = match &outcome {
-            Ok(Outcome::Nothing | Outcome::MaybeKey(None) | Outcome::Value(None)) => NOTHING,
+            Ok(
+                Outcome::Nothing
+                | Outcome::MaybeKey(None)
+                | Outcome::Value(None)
+                | Outcome::Changes(None),
+            ) => NOTHING,
             Ok(Outcome::Key(key) | Outcome::MaybeKey(Some(key))) => {
                 reply.own_key(key);
                 KEY
@@ -310,6 +321,10 @@ impl Instance {
             Ok(Outcome::Cursor(Some(_)) | Outcome::Moved(_, Some(_))) => {
                 reply.set(3, 1);
                 CURSOR
+            }
+            Ok(Outcome::Changes(Some(batch))) => {
+                write_batch(&mut reply, batch, &contents);
+                CHANGES
             }
             Ok(Outcome::Databases(all)) => {
                 reply.count(all.len());
@@ -408,6 +423,32 @@ impl Instance {
             self.list = None;
         }
         Ok(Answered::Number(count))
+    }
+}
+
+/// Transactions of a change feed: the position, a count, and of each its position, when it was committed, whether it is the source's, and its changes.
+fn write_batch(reply: &mut Reply<'_>, batch: &Batch, contents: &[Content]) {
+    reply.number(batch.position() as f64);
+    let all = || batch.transactions().filter(|one| !one.revisions.is_empty());
+    reply.count(all().count());
+    let mut contents = contents;
+    for transaction in all() {
+        reply.number(transaction.position as f64);
+        reply.number(transaction.committed_at_ms.unwrap_or(f64::NAN));
+        let first = transaction.revisions.first();
+        reply.byte(u8::from(first.is_some_and(|first| first.is_from_source())));
+        reply.count(transaction.revisions.len());
+        for revision in transaction.revisions {
+            reply.number(revision.number() as f64);
+            reply.text(revision.kind().name());
+            reply.string(revision.object_store_name());
+            reply.own_key(&revision.key());
+            reply.byte(u8::from(revision.value().is_some()));
+            if let Some(value) = revision.value() {
+                write_value(reply, value.bytes(), value.objects(), contents);
+                contents = contents.get(value.objects().len()..).unwrap_or_default();
+            }
+        }
     }
 }
 

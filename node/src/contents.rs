@@ -7,17 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use larder_idb::{ExternalObject, ExternalObjectInfo, Storage};
 
-use crate::inbox::{Arrival, Inbox};
 use crate::outcome::Contents;
 
-/// What has been read so far of the contents that the first request of a queue waits for.
-struct Reading {
+/// What has been read so far, and what is called with all of it.
+struct Reading<D> {
     contents: Contents,
     left: usize,
+    done: Option<D>,
 }
 
-/// Reads the contents of objects. They come as an arrival for a queue.
-pub(crate) fn read(storage: &Storage, objects: &[ExternalObject], queue: u32, inbox: &Inbox) {
+/// Reads the contents of objects, of which there are some, and calls back.
+pub(crate) fn read(
+    storage: &Storage,
+    objects: &[ExternalObject],
+    done: impl FnOnce(Contents) + Send + 'static,
+) {
     let is_blob = |object: &&ExternalObject| {
         !matches!(
             object.info(),
@@ -25,29 +29,33 @@ pub(crate) fn read(storage: &Storage, objects: &[ExternalObject], queue: u32, in
         )
     };
     let left = objects.iter().filter(is_blob).count();
-    let contents = objects.iter().map(|_| None).collect();
+    let contents: Contents = objects.iter().map(|_| None).collect();
     if left == 0 {
-        inbox.put(Arrival::Contents(queue, contents));
-        return;
+        return done(contents);
     }
-    let reading = Arc::new(Mutex::new(Reading { contents, left }));
+    let reading = Arc::new(Mutex::new(Reading {
+        contents,
+        left,
+        done: Some(done),
+    }));
     for (at, object) in objects
         .iter()
         .enumerate()
         .filter(|(_, object)| is_blob(object))
     {
-        let (reading, inbox) = (Arc::clone(&reading), inbox.clone());
+        let reading = Arc::clone(&reading);
         storage.read_blob(object, 0..u64::MAX).on_done(move |read| {
             let mut reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(place) = reading.contents.get_mut(at) {
                 *place = Some(read.map(Arc::new));
             }
             reading.left -= 1;
-            if reading.left == 0 {
-                inbox.put(Arrival::Contents(
-                    queue,
-                    std::mem::take(&mut reading.contents),
-                ));
+            if reading.left == 0
+                && let Some(done) = reading.done.take()
+            {
+                let contents = std::mem::take(&mut reading.contents);
+                drop(reading);
+                done(contents);
             }
         });
     }

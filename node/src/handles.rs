@@ -5,6 +5,7 @@ use larder_idb::{
     Connection, Cursor, Error, ErrorName, Index, ObjectStore, Result, Transaction, VersionChange,
 };
 
+use crate::changes::Changes;
 use crate::outcome::Contents;
 
 /// What a number stands for. Behind what belongs to a transaction stands the number of its queue.
@@ -17,6 +18,8 @@ pub(crate) enum Handle {
     Index(Index, u32),
     /// With the contents of its value's blobs.
     Cursor(Cursor, u32, Contents),
+    /// With its engine.
+    Changes(Changes, u32),
 }
 
 /// All numbers in use, of one kind.
@@ -118,6 +121,13 @@ impl Handles {
         match self.all.get(number) {
             Some(Handle::Store(store, queue)) => Ok((Source::Store(store), *queue)),
             Some(Handle::Index(index, queue)) => Ok((Source::Index(index), *queue)),
+            _ => Err(gone()),
+        }
+    }
+
+    pub(crate) fn changes(&self, number: u32) -> Result<(&Changes, u32)> {
+        match self.all.get(number) {
+            Some(Handle::Changes(changes, engine)) => Ok((changes, *engine)),
             _ => Err(gone()),
         }
     }

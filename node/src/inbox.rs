@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use larder_idb::{ConnectionEvent, DeleteEvent, OpenEvent, Result};
 
+use crate::futures::Task;
 use crate::outcome::{Contents, Outcome};
 
 /// Something that has come.
@@ -17,8 +18,11 @@ pub(crate) enum Arrival {
     Contents(u32, Contents),
     /// A transaction has ended.
     End(u32, Result<()>),
-    /// A request that is no transaction's has come to its end: engine, request.
-    Done(u32, u32, Result<Outcome>),
+    /// A request that is no transaction's has come to its end: engine, request, and the contents of its
+    /// blobs.
+    Done(u32, u32, Result<Outcome>, Contents),
+    /// A future that goes on.
+    Woken(Arc<Task>),
     /// Engine, number of the watch.
     Open(u32, u32, OpenEvent),
     Delete(u32, u32, DeleteEvent),

@@ -15,11 +15,14 @@
 //! | `inbox` | what comes from other threads |
 //! | `storages` | one storage for each folder and process |
 //! | `sources`, `contents` | blobs that are written and read |
+//! | `changes`, `futures` | change feeds, and what takes several requests |
 
 mod addon;
 mod answers;
 mod calls;
+mod changes;
 mod contents;
+mod futures;
 mod handles;
 mod inbox;
 mod instance;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use larder_feed::Batch;
 use larder_idb::{
     Cursor, DatabaseInfo, ExternalObject, Key, Records, Request, Result, StoredValue,
 };
@@ -20,6 +21,8 @@ pub(crate) enum Outcome {
     /// A cursor that has a number has moved.
     Moved(u32, Option<Cursor>),
     Databases(Vec<DatabaseInfo>),
+    /// Transactions of a change feed; `None` at its end.
+    Changes(Option<Batch>),
 }
 
 /// Which parts of records the answer has.
@@ -42,6 +45,11 @@ impl Outcome {
             }
             Self::Cursor(Some(cursor)) | Self::Moved(_, Some(cursor)) => {
                 cursor.record().objects().to_vec()
+            }
+            Self::Changes(Some(batch)) => {
+                let revisions = batch.transactions().flat_map(|one| one.revisions);
+                let values = revisions.filter_map(|revision| revision.value());
+                values.flat_map(|value| value.objects().to_vec()).collect()
             }
             _ => Vec::new(),
         }

@@ -1,4 +1,4 @@
-//! Calls about change feeds, for `platform/changes.js`: what changed in a database, and following it.
+//! Calls about change feeds, for `changes.js` of `larder-binding`: what changed in a database, and following it.
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -236,7 +236,7 @@ impl Engine {
         Ok(read)
     }
 
-    /// A batch as an array: its position, and of each transaction what `platform/changes.js` makes an object of.
+    /// A batch as an array: its position, and of each transaction what `changes.js` of `larder-binding` makes an object of.
     pub(super) fn batch<'js>(&self, ctx: &Ctx<'js>, batch: &Batch) -> Result<Value<'js>> {
         let number = |number: f64| Value::new_number(ctx.clone(), number);
         let mut transactions = vec![number(batch.position() as f64)];

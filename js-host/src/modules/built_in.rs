@@ -18,7 +18,6 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "platform/binding.js"
     "platform/blob.js"
     "platform/broadcast_channel.js"
-    "platform/changes.js"
     "platform/common_js.js"
     "platform/console.js"
     "platform/console_format.js"

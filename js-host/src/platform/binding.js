@@ -23,8 +23,8 @@ export const { checkConstructor, exposeGlobal, exposeInterface, requireArguments
 export const { createEvent, Event, EventState } = binding.event;
 export const { defineHandlers, dispatch, EventTarget, EventTargetState } = binding.eventTarget;
 export const { runCheckpointCleanup } = binding.checkpoint;
-export const { toRange } = binding.keyRange;
-export const { DatabaseState } = binding.database;
+export const { changes } = binding.changes;
+export const setChangeFeed = (name, isOn = true) => binding.changes.setChangeFeed(indexedDB, name, isOn);
 
 export const expect = (answerer) => link.expect(answerer);
 export const complete = (number, error, result) => link.complete(number, error, result);

@@ -1,5 +1,5 @@
 // larder: what a script gets of the process that runs it. Only where the host has been given one: `larder run` gives its own.
-import { changes, setChangeFeed } from "./changes.js";
+import { changes, setChangeFeed } from "./binding.js";
 import { native } from "./native.js";
 import { TextDecoder } from "./encoding.js";
 

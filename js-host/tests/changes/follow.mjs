@@ -1,4 +1,4 @@
-// What larder.changes gives, beside what this script has done.
+// What larder.changes gives, beside what this script has done. The npm package's tests run it as well.
 const same = (found, expected, what) => {
   const [a, b] = [found, expected].map((value) => JSON.stringify(value));
   if (a !== b) throw new Error(`${what}: ${a}, not ${b}`);
@@ -43,7 +43,7 @@ await write(db, (books) => {
   books.put("Persuasion", new Date(5));
 });
 const none = await thrown(() => larder.changes(db));
-same(none, "NotFoundError: the database has no change feed: larder.setChangeFeed(name) turns one on", "without a feed");
+same(none.startsWith("NotFoundError: the database has no change feed: "), true, "without a feed");
 db.close();
 await larder.setChangeFeed("library");
 same(await thrown(() => larder.setChangeFeed("none")), "NotFoundError: there is no database of this name: open it first", "no database");
@@ -92,7 +92,7 @@ same(live, expected, "live");
 const waiting = new AbortController();
 const next = thrown(() => larder.changes(db, { after: 6, signal: waiting.signal }).next());
 setTimeout(() => waiting.abort(), 1);
-same(await next, "AbortError: signal is aborted without reason", "waiting");
+same((await next).startsWith("AbortError: "), true, "waiting");
 for await (const transaction of larder.changes(db)) {
   same(transaction.position, 2, "the first again");
   break;
@@ -126,10 +126,10 @@ same([fromWorker.value.changes[0].key, fromWorker.value.changes[0].value], ["w",
 worker.terminate();
 
 const wrong = [
-  [() => larder.changes({}), "TypeError: larder.changes: the first argument is an IDBDatabase"],
-  [() => larder.changes(db, { after: -1 }), "RangeError: larder.changes: after is the number of a revision, or 0, not -1"],
-  [() => larder.changes(db, { after: 1, consumer: "c" }), "TypeError: larder.changes: a consumer has its own position: leave out after"],
-  [() => larder.changes(db, { operationTypes: ["put"] }), "TypeError: larder.changes: 'put' is none of creation, modification, removal"],
+  [() => larder.changes({}), "TypeError: changes: the first argument is an IDBDatabase"],
+  [() => larder.changes(db, { after: -1 }), "RangeError: changes: after is the number of a revision, or 0, not -1"],
+  [() => larder.changes(db, { after: 1, consumer: "c" }), "TypeError: changes: a consumer has its own position: leave out after"],
+  [() => larder.changes(db, { operationTypes: ["put"] }), "TypeError: changes: 'put' is none of creation, modification, removal"],
 ];
 for (const [call, what] of wrong) same(await thrown(call), what, "wrong");
 db.close();

@@ -13,8 +13,8 @@ export function deliver(loop, kind) {
   const engine = loop.engines[words[1]];
   const number = words[2];
   // Of the others more may come.
-  if (kind < ANSWER.BLOCKED || kind === ANSWER.OPENED || kind === ANSWER.DELETED || kind === ANSWER.OPEN_FAILED) loop.answered();
-  if (kind >= ANSWER.BLOCKED) {
+  if (kind < ANSWER.BLOCKED || kind === ANSWER.CHANGES || kind === ANSWER.OPENED || kind === ANSWER.DELETED || kind === ANSWER.OPEN_FAILED) loop.answered();
+  if (kind >= ANSWER.BLOCKED && kind !== ANSWER.CHANGES) {
     notify(engine, wire, kind, number);
     return;
   }
@@ -53,6 +53,8 @@ function resultOf(engine, wire, kind) {
       return list(engine, wire);
     case ANSWER.CURSOR:
       return wire.words[3] === 0 ? null : wire.words[4];
+    case ANSWER.CHANGES:
+      return batch(engine, wire);
     case ANSWER.DATABASES: {
       const found = engine.realm.newArray();
       for (let left = wire.u32(); left > 0; left--) {
@@ -96,6 +98,24 @@ function record(engine, wire, parts) {
   const key = wire.key(engine.realm);
   const primaryKey = wire.key(engine.realm);
   return [key, primaryKey, readValue(engine, wire)];
+}
+
+// Transactions of a change feed, as `changes.js` of the binding takes them.
+function batch(engine, wire) {
+  const found = [wire.number()];
+  for (let left = wire.u32(); left > 0; left--) {
+    const position = wire.number();
+    const committed = wire.number();
+    const fromSource = wire.byte() !== 0;
+    const transaction = [position, committed === committed ? committed : undefined, fromSource];
+    for (let revisions = wire.u32(); revisions > 0; revisions--) {
+      const revision = [wire.number(), wire.string(), wire.string(), wire.key(engine.realm)];
+      if (wire.byte() !== 0) revision.push(readValue(engine, wire));
+      transaction.push(revision);
+    }
+    found.push(transaction);
+  }
+  return found;
 }
 
 // A version; null for none.

@@ -8,6 +8,8 @@ const HAS_LOWER = 8;
 const HAS_UPPER = 16;
 
 const DIRECTIONS = { __proto__: null, next: 0, nextunique: 1, prev: 2, prevunique: 3 };
+// Bits.
+const OPERATIONS = { __proto__: null, creation: 1, modification: 2, removal: 4 };
 const DURABILITIES = { __proto__: null, default: 0, strict: 1, relaxed: 2 };
 
 export class Engine {
@@ -303,6 +305,37 @@ function calls(engine) {
     deleteCursor(number, cursor) {
       wire.begin(CALL.DELETE_CURSOR, number, cursor);
       request();
+    },
+    setChangeFeed(number, name, isOn) {
+      wire.begin(CALL.SET_CHANGE_FEED, engine.opened(), number, isOn ? 1 : 0);
+      wire.putString(name);
+      request();
+    },
+    openChanges(connection, { after, consumer, stores, range, operationTypes, values }) {
+      const { lower, upper, flags } = range ?? { flags: 0 };
+      const bits = flags | (lower === undefined ? 0 : HAS_LOWER) | (upper === undefined ? 0 : HAS_UPPER);
+      let kinds = 0;
+      for (const name of operationTypes ?? []) kinds |= OPERATIONS[name];
+      wire.begin(CALL.OPEN_CHANGES, connection, consumer === undefined ? 0 : 1, values ? 1 : 0, stores === undefined ? 0 : 1, bits, kinds);
+      if (consumer === undefined) wire.putNumber(after);
+      else wire.putString(consumer);
+      if (stores !== undefined) wire.putStrings(stores);
+      if (lower !== undefined) wire.putKey(lower);
+      if (upper !== undefined) wire.putKey(upper);
+      return wire.ask(fail);
+    },
+    nextChanges(number, changes, isLive) {
+      wire.begin(CALL.NEXT_CHANGES, number, changes, isLive ? 1 : 0);
+      request();
+    },
+    acknowledgeChanges(number, changes, position) {
+      wire.begin(CALL.ACKNOWLEDGE_CHANGES, number, changes);
+      wire.putNumber(position);
+      request();
+    },
+    stopChanges(changes) {
+      wire.begin(CALL.STOP_CHANGES, changes);
+      wire.ask(fail);
     },
     release(handle) {
       wire.begin(CALL.RELEASE, handle);

@@ -8,7 +8,7 @@ use super::{Answered, DONE, reply};
 use crate::handles::{Handle, gone};
 use crate::inbox::{Arrival, Inbox, Watch};
 use crate::instance::{Instance, Opening, PendingWatch};
-use crate::outcome::Outcome;
+use crate::outcome::{Contents, Outcome};
 use crate::wire::Ask;
 
 /// Engine, watch, whether there is a version; version, name.
@@ -84,6 +84,7 @@ pub(super) fn list(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
                 engine,
                 request,
                 found.map(Outcome::Databases),
+                Contents::new(),
             ));
         });
     Ok(DONE)

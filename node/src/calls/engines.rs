@@ -7,7 +7,7 @@ use larder_idb::Result;
 use super::{Answered, DONE, handle};
 use crate::inbox::Arrival;
 use crate::instance::{Engine, Instance, Place};
-use crate::outcome::Outcome;
+use crate::outcome::{Contents, Outcome};
 use crate::wire::Ask;
 
 pub(super) fn open_folder(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered> {
@@ -41,6 +41,7 @@ pub(super) fn close(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
             number,
             request,
             ended.map(|()| Outcome::Nothing),
+            Contents::new(),
         ))
     };
     match (place, Arc::try_unwrap(storage)) {
@@ -66,6 +67,7 @@ pub(super) fn reset(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
             number,
             request,
             ended.map(|()| Outcome::Nothing),
+            Contents::new(),
         ))
     };
     match &mut engine.place {

@@ -3,6 +3,7 @@
 mod cursors;
 mod databases;
 mod engines;
+mod feeds;
 mod reads;
 mod schema;
 mod transactions;
@@ -91,6 +92,11 @@ pub(crate) fn call(instance: &mut Instance, memory: &mut [u8]) -> Result<Answere
         43 => engines::open_memory(instance),
         44 => engines::close(instance, ask),
         45 => engines::reset(instance, ask),
+        46 => feeds::set(instance, ask),
+        47 => feeds::open(instance, ask),
+        48 => feeds::next(instance, ask),
+        49 => feeds::acknowledge(instance, ask),
+        50 => feeds::stop(instance, ask),
         _ => Err(Error::new(
             ErrorName::UnknownError,
             "internal error: no such call",
