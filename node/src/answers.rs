@@ -93,7 +93,7 @@ impl Instance {
             ..
         } = self;
         let read = |engine: u32, queue: u32, objects: Vec<ExternalObject>| {
-            if let Some(engine) = engines.get(engine) {
+            if let Some(engine) = engines.get(&engine) {
                 let inbox = inbox.clone();
                 crate::contents::read(&engine.storage.storage, &objects, move |contents| {
                     inbox.put(Arrival::Contents(queue, contents));

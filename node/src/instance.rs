@@ -8,7 +8,7 @@ use larder_idb::{DeleteRequest, Error, ErrorName, Factory, OpenRequest, PrivateS
 
 use crate::answers::List;
 use crate::calls;
-use crate::handles::{Handle, Handles, Numbers, gone};
+use crate::handles::{Handle, Handles, gone};
 use crate::inbox::{Arrival, Inbox, Wake, Watch};
 use crate::queues::{Queues, Settled};
 use crate::sources::Source;
@@ -24,7 +24,9 @@ const FAILED: i32 = -1;
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) inbox: Inbox,
-    pub(crate) engines: Numbers<Engine>,
+    /// By number, which is not used again: of one that has been closed something may still come.
+    pub(crate) engines: HashMap<u32, Engine>,
+    last_engine: u32,
     pub(crate) handles: Handles,
     pub(crate) queues: Queues,
     /// By number of the connection's handle, until script watches it.
@@ -77,7 +79,8 @@ impl Instance {
     pub(crate) fn new(wake: Wake) -> Self {
         Self {
             inbox: Inbox::new(wake),
-            engines: Numbers::default(),
+            engines: HashMap::new(),
+            last_engine: 0,
             handles: Handles::default(),
             queues: Queues::default(),
             watches: HashMap::new(),
@@ -117,7 +120,13 @@ impl Instance {
     }
 
     pub(crate) fn engine(&self, number: u32) -> Result<&Engine> {
-        self.engines.get(number).ok_or_else(closed)
+        self.engines.get(&number).ok_or_else(closed)
+    }
+
+    fn add_engine(&mut self, engine: Engine) -> u32 {
+        self.last_engine += 1;
+        self.engines.insert(self.last_engine, engine);
+        self.last_engine
     }
 
     /// Makes an engine of a folder.
@@ -126,7 +135,7 @@ impl Instance {
             .map_err(|error| Error::new(ErrorName::TypeError, error.to_string()))?;
         let storage = storages::in_folder(folder)?;
         let factory = storage.storage.factory(&origin);
-        Ok(self.engines.add(Engine {
+        Ok(self.add_engine(Engine {
             factory,
             place: Place::Folder(origin),
             storage,
@@ -140,7 +149,7 @@ impl Instance {
             .map_err(|error| Error::new(ErrorName::UnknownError, error.to_string()))?;
         let session = storage.storage.private_session();
         let factory = session.factory(&origin);
-        Ok(self.engines.add(Engine {
+        Ok(self.add_engine(Engine {
             factory,
             place: Place::Memory(session, origin),
             storage,

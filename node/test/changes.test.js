@@ -11,12 +11,20 @@ const SCRIPT = "../../js-host/tests/changes/follow.mjs";
 
 // A page's worker, on this thread: the script asks for one that writes.
 class Worker {
+  #database;
   constructor(url) {
     fetch(url)
       .then((response) => response.text())
-      .then((source) => new Function(source)());
+      .then((source) => new Function("indexedDB", source)({ open: (name) => this.#open(name) }));
   }
-  terminate() {}
+  #open(name) {
+    const request = indexedDB.open(name);
+    request.addEventListener("success", () => (this.#database = request.result));
+    return request;
+  }
+  terminate() {
+    this.#database.close();
+  }
 }
 
 for (const place of ["memory", "a folder"]) {

@@ -16,6 +16,8 @@ const { wire } = loop;
 // Engines of factories and connections that this module has made, by the object that script has.
 const engines = new WeakMap();
 
+const onceCollected = new FinalizationRegistry((engine) => engine.abandon());
+
 export class Interfaces {
   // `target` is the realm's global object.
   constructor(target) {
@@ -42,6 +44,7 @@ export class Interfaces {
     const { indexedDB, link } = this.binding.createFactory(engine.calls, engine.serialize);
     engine.link = link;
     engines.set(indexedDB, engine);
+    onceCollected.register(indexedDB, engine);
     return indexedDB;
   }
 }

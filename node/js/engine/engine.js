@@ -26,6 +26,9 @@ export class Engine {
     this.number = undefined;
     // The binding's.
     this.link = undefined;
+    // Handles of connections that script can reach, and whether it can no longer reach the factory.
+    this.connections = new Set();
+    this.isAbandoned = false;
     // Blobs that are being read.
     this.blobs = new Set();
     // Answers of ours, not of the link's, by number.
@@ -75,6 +78,12 @@ export class Engine {
       this.own.set(number, { resolve, reject });
       this.loop.asked();
     });
+  }
+
+  // Script can no longer reach the factory: once that is so of its connections as well, what it has in memory goes.
+  abandon() {
+    this.isAbandoned = true;
+    if (this.connections.size === 0) this.close().catch(() => {});
   }
 
   // Closes all connections; resolves when what was stored is on the disk.
@@ -172,6 +181,7 @@ function calls(engine) {
       request();
     },
     watchConnection(connection, watch) {
+      engine.connections.add(connection);
       wire.begin(CALL.WATCH_CONNECTION, connection, watch);
       wire.ask(fail);
     },
@@ -340,6 +350,7 @@ function calls(engine) {
     release(handle) {
       wire.begin(CALL.RELEASE, handle);
       wire.ask(fail);
+      if (engine.connections.delete(handle) && engine.isAbandoned) engine.abandon();
     },
   };
 }

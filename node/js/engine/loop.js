@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 
 import { ANSWER, CALL } from "./calls.js";
 import { deliver } from "./deliver.js";
-import { afterMicrotasks, checkpoint, report, setImmediate } from "./runtime.js";
+import { afterMicrotasks, report, runMicrotasks, setImmediate } from "./runtime.js";
 import { Wire } from "./wire.js";
 
 const TURN_MS = 4;
@@ -24,11 +24,14 @@ export class Loop {
   #isRunning = false;
   #cleanups = [];
   #areCleanupsDue = false;
+  #hasThrown = false;
+  #thrown = undefined;
 
   constructor(start) {
     // By number of the native half's.
     this.engines = [];
-    this.wire = new Wire(start, () => this.#run());
+    // In a task of the runtime's own: what is thrown in a callback of Node-API's is lost.
+    this.wire = new Wire(start, () => this.#schedule());
     this.pump = () => {
       this.#isScheduled = false;
       this.#run();
@@ -45,7 +48,11 @@ export class Loop {
   // A request has been made.
   asked() {
     this.#left += 1;
-    if (this.#isRunning || this.#isScheduled) return;
+    if (!this.#isRunning) this.#schedule();
+  }
+
+  #schedule() {
+    if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(this.pump);
   }
@@ -69,8 +76,15 @@ export class Loop {
     while (this.#cleanups.length > 0) this.#cleanups.pop()();
   }
 
+  // What a script's tick throws is thrown again at the end of this turn. The runtime puts its own stack of asynchronous contexts in order then, which it cannot
+  // in a task of another.
   #checkpoint() {
-    checkpoint();
+    try {
+      runMicrotasks();
+    } catch (error) {
+      if (this.#hasThrown) report(error);
+      else [this.#hasThrown, this.#thrown] = [true, error];
+    }
     this.#cleanUp();
   }
 
@@ -89,26 +103,28 @@ export class Loop {
         deliver(this, kind);
         // A transaction that was made by the answer, and by no listener.
         if (this.#cleanups.length > 0) this.#checkpoint();
-        if (count % ANSWERS_BETWEEN === 0 && now() > end) {
+        if (this.#hasThrown || (count % ANSWERS_BETWEEN === 0 && now() > end)) {
           isOver = true;
           break;
         }
       }
       wire.shrink();
     } catch (error) {
+      // A defect: what is left is not asked for again and again.
       report(error);
-      isOver = true;
     } finally {
       this.#isRunning = false;
     }
-    if (isOver && !this.#isScheduled) {
-      this.#isScheduled = true;
-      setImmediate(this.pump);
-    }
+    if (isOver) this.#schedule();
     const mustHold = this.#left > 0;
     if (mustHold !== this.#isHeld) {
       this.#isHeld = mustHold;
       wire.exchange(mustHold);
+    }
+    if (this.#hasThrown) {
+      const error = this.#thrown;
+      [this.#hasThrown, this.#thrown] = [false, undefined];
+      throw error;
     }
   }
 }

@@ -20,15 +20,9 @@ function microtasks() {
   return () => process._tickCallback();
 }
 
-// A microtask checkpoint. What a script's tasks throw is thrown again as a task of its own: to the runtime it is an uncaught exception.
-export function checkpoint() {
-  try {
-    runMicrotasks();
-  } catch (error) {
-    report(error);
-  }
-}
+export { runMicrotasks };
 
+// An exception that is nothing to do with what runs now: to the runtime it is an uncaught one.
 export function report(error) {
   setImmediate(() => {
     throw error;

@@ -29,7 +29,7 @@ pub(super) fn close(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
         storage,
     } = instance
         .engines
-        .remove(number)
+        .remove(&number)
         .ok_or_else(crate::instance::closed)?;
     instance.queues.forget(number);
     for connection in instance.connections_of(number) {
@@ -60,7 +60,7 @@ pub(super) fn reset(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
     let inbox = instance.inbox.clone();
     let engine = instance
         .engines
-        .get_mut(number)
+        .get_mut(&number)
         .ok_or_else(crate::instance::closed)?;
     let done = move |ended: Result<()>| {
         inbox.put(Arrival::Done(
