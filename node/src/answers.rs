@@ -57,13 +57,15 @@ impl Instance {
             if let Some(kept) = self.kept.take() {
                 return self.settle(memory, kept);
             }
-            // What has come for one transaction is answered before what came after it.
+            // What has come for one transaction is answered before what came after it. Once it has ended, no request is added.
             if let Some(queue) = self.first {
                 let settled = self.step(|queues, inbox, read| queues.next_of(queue, inbox, read));
+                if settled.is_none() || !self.queues.has_end(queue) {
+                    self.first = None;
+                }
                 if let Some(settled) = settled {
                     return self.settle(memory, settled);
                 }
-                self.first = None;
             }
             let arrival = self.released.take().or_else(|| self.inbox.take());
             if let Some(arrival) = arrival {
@@ -115,7 +117,7 @@ impl Instance {
                 self.first = Some(queue);
             }
             Arrival::End(queue, end) => {
-                self.queues.has_ended(queue, end);
+                self.queues.note_end(queue, end);
                 self.first = Some(queue);
             }
             Arrival::Woken(task) => task.go_on(),
@@ -357,7 +359,7 @@ impl Instance {
             self.released = self.held.remove(&queue);
         }
         match outcome {
-            Ok(Outcome::Records(records, projection)) => {
+            Ok(Outcome::Records(records, projection)) if !records.is_empty() => {
                 self.list = Some(List {
                     records,
                     projection,

@@ -299,7 +299,12 @@ impl Queues {
         queue.is_some_and(|queue| queue.end_request.is_some())
     }
 
-    pub(crate) fn has_ended(&mut self, number: u32, end: Result<()>) {
+    /// Whether its transaction has ended in the engine.
+    pub(crate) fn has_end(&self, number: u32) -> bool {
+        self.all.get(number).is_some_and(|queue| queue.is_ended)
+    }
+
+    pub(crate) fn note_end(&mut self, number: u32, end: Result<()>) {
         if let Some(queue) = self.all.get_mut(number) {
             queue.end = Some(end);
             queue.is_ended = true;

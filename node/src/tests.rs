@@ -232,6 +232,35 @@ fn ends_of_transactions_come_before_what_had_to_wait_for_them() {
     }
 }
 
+#[test]
+fn a_transaction_that_always_has_a_request_holds_nothing_else_up() {
+    let mut environment = Environment::new(1 << 12);
+    let connection = environment.open();
+    let (_, store) = environment.begin(connection, 0);
+    // A thread's work, then one get after the other.
+    environment.ask(&[GET_ALL, 1, store], |_| {});
+    let engine = number(environment.ask(&[OPEN_MEMORY], |_| {}));
+    environment.ask(&[OPEN_DATABASE, engine, 7, 1], |body| {
+        body.number(1.0);
+        body.text("other");
+    });
+    for _ in 0..1_000_000 {
+        let kind = environment.answer();
+        if kind == UPGRADE {
+            return;
+        }
+        if kind == LIST {
+            assert_eq!(
+                environment.ask(&[MORE], |_| {}),
+                FAILED,
+                "there are no records"
+            );
+        }
+        environment.get(2, store, 1.0);
+    }
+    panic!("the other database is not opened");
+}
+
 /// Requests of arbitrary bytes, whose first word is a call that there is. What they name is rarely there; nothing panics.
 #[test]
 fn arbitrary_requests_are_answered() {
