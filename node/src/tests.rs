@@ -7,6 +7,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use larder_codec::Key;
 use quickcheck::{Gen, QuickCheck};
