@@ -75,18 +75,20 @@ function createFactory(binding, engine, serialize) {
 // already of the same name, but for IndexedDB itself, stays.
 function install(binding, target, holder, indexedDB) {
   const { exposeGlobal } = binding.internals;
-  const { TypeError } = binding.builtIns;
+  const { getOwnPropertyDescriptor, TypeError } = binding.builtIns;
   for (const name of Object.keys(binding.interfaces)) {
     if (name.startsWith("IDB") || !(name in target)) exposeGlobal(target, name, binding.interfaces[name]);
   }
-  const { get } = Object.getOwnPropertyDescriptor(
+  const { get } = getOwnPropertyDescriptor(
     {
       get indexedDB() {
-        if (this !== undefined && this !== null && this !== target) throw new TypeError("Illegal invocation");
+        if (this !== undefined && this !== null && this !== target && !hasGetter(this)) throw new TypeError("Illegal invocation");
         return indexedDB;
       },
     },
     "indexedDB",
   );
+  // The global object of a vm context hands its properties on to another object, which is the receiver then. A prototype is none.
+  const hasGetter = (object) => holder === target && getOwnPropertyDescriptor(object, "indexedDB")?.get === get;
   Object.defineProperty(holder, "indexedDB", { get, set: undefined, enumerable: true, configurable: true });
 }

@@ -162,6 +162,12 @@ test("what scripts get is of the realm that was asked for, which has no events h
   const { binding, factory } = made(global, undefined);
   const own = factory();
   binding.install(global, global, own.indexedDB);
+  assert.equal(vm.runInContext("indexedDB", context), own.indexedDB);
+  assert.equal(vm.runInContext("globalThis.indexedDB", context), own.indexedDB);
+  const holder = {};
+  binding.install(vm.createContext(), holder, own.indexedDB);
+  assert.throws(() => holder.indexedDB);
+  assert.throws(() => Object.create(global).indexedDB, (error) => vm.runInContext("(error) => error instanceof TypeError", context)(error));
   const { database } = opened(own);
   const is = (value, name) => vm.runInContext(`(value) => value instanceof ${name}`, context)(value);
   assert.ok(is(database, "IDBDatabase") && is(database, "EventTarget"));
