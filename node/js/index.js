@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { env } from "node:process";
 
-import { engineOf, forceClose, Interfaces } from "./engine/bindings.js";
+import { engineOf, forceClose, Interfaces, placeOf } from "./engine/bindings.js";
 
 const own = new Interfaces(globalThis);
 const { interfaces } = own.binding;
@@ -45,8 +45,6 @@ export function install(target = globalThis, factory = undefined) {
   realm.binding.install(target, target, installed);
   return installed;
 }
-
-const placeOf = (factory) => engineOf(factory).place;
 
 function engine(factory) {
   const found = engineOf(factory);

@@ -6,6 +6,7 @@ import { peek } from "../../../binding/src/slot.js";
 import { Codec } from "../codec/index.js";
 import { CALL } from "./calls.js";
 import { Engine } from "./engine.js";
+import { addInspection } from "./inspect.js";
 import { Loop } from "./loop.js";
 import { start } from "./native.js";
 import { Realm } from "./realm.js";
@@ -34,6 +35,7 @@ export class Interfaces {
     };
     const runtime = hasEvents ? { Event, EventTarget } : undefined;
     this.binding = createBinding({ global: realm.global, host, runtime });
+    addInspection(this.binding.interfaces, placeOf);
     this.cleanup = this.binding.checkpoint.runCheckpointCleanup;
     this.codec = new Codec({ global: realm.global });
   }
@@ -51,6 +53,9 @@ export class Interfaces {
 
 // The engine of a factory; undefined if it is none of this module's.
 export const engineOf = (factory) => engines.get(factory);
+
+// {folder, origin}; undefined for databases in memory.
+export const placeOf = (factory) => engineOf(factory).place;
 
 // Closes by force all connections to the database that a connection is to.
 export function forceClose({ realm, binding }, database) {
