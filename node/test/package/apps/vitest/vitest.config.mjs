@@ -1,0 +1,1 @@
+export default { test: { setupFiles: ["larder-idb/auto"], globals: true } };
