@@ -35,8 +35,12 @@ export function addDocument(global, { Stored = Plain, StoredFileList = Plain }) 
   for (const [name, make] of Object.entries(makers)) if (!(name in global)) hidden(global, name, make);
 }
 
-// What nothing has caught comes to the listeners of the global object, in every runtime alike.
+// What nothing has caught comes to the listeners of the global object. Deno does that itself, and ends if none of them prevents it.
 function makeTarget(global) {
+  if ("Deno" in global) {
+    for (const type of ["error", "unhandledrejection"]) global.addEventListener(type, (event) => event.preventDefault());
+    return;
+  }
   const target = new EventTarget();
   hidden(global, "addEventListener", target.addEventListener.bind(target));
   hidden(global, "removeEventListener", target.removeEventListener.bind(target));

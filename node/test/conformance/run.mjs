@@ -39,7 +39,7 @@ function processOf(file, variant) {
   const args = [...program.args, join(import.meta.dirname, "child.mjs"), suite, folder, file, variant];
   if (isOnDisk) args.push(join(storage, `${file}${variant}`.replace(/[^\w.-]/g, "-")));
   return new Promise((done) => {
-    const child = spawn(program.path, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program.path, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, NO_COLOR: "1" } });
     let [output, errors] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text) => (output += text));
     child.stderr.setEncoding("utf8").on("data", (text) => (errors = (errors + text).slice(-2000)));
