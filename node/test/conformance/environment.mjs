@@ -3,6 +3,8 @@ import process from "node:process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { FileReader, XMLHttpRequest } from "../support/page.mjs";
+
 const ORIGIN = "http://web-platform.test:8000";
 
 const hidden = (target, name, value) => Object.defineProperty(target, name, { value, writable: true, configurable: true });
@@ -78,53 +80,6 @@ function addInterfaces(global, suite) {
     const ok = names.has(input);
     return { ok, status: ok ? 200 : 404, text: async () => readFileSync(join(suite, input), "utf8") };
   });
-}
-
-/** As much of the class as one test uses: a Blob's URL is read, and a Blob is sent to `xhr/resources/content.py`, which is answered here. */
-class XMLHttpRequest {
-  static DONE = 4;
-  readyState = 0;
-  onreadystatechange = null;
-  #headers = {};
-  #method;
-  #url;
-
-  open(method, url) {
-    [this.#method, this.#url] = [method, url];
-  }
-
-  getResponseHeader(name) {
-    return this.#headers[name.toLowerCase()] ?? null;
-  }
-
-  async send(body) {
-    if (this.#method === "POST" && this.#url.endsWith("/xhr/resources/content.py")) {
-      this.#headers = { "x-request-content-type": body.type || "NO" };
-      [this.status, this.response] = [200, await body.text()];
-    } else {
-      const response = await fetch(this.#url);
-      this.#headers = Object.fromEntries(response.headers);
-      [this.status, this.response] = [response.status, await response.text()];
-    }
-    this.readyState = XMLHttpRequest.DONE;
-    this.onreadystatechange?.();
-  }
-}
-
-/** As much of the class as tests use. */
-class FileReader {
-  result = null;
-  error = null;
-  onloadend = null;
-
-  async readAsArrayBuffer(blob) {
-    try {
-      this.result = await blob.arrayBuffer();
-    } catch (error) {
-      this.error = error;
-    }
-    this.onloadend?.({ target: this });
-  }
 }
 
 // What stands for them where the package has no such class: an implementation that clones as the runtime does makes plain objects of these.
