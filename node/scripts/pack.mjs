@@ -20,7 +20,7 @@ const LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"];
 // Entries of the package, and the module of each.
 const ENTRIES = { index: "js/index.js", auto: "js/auto.js", codec: "js/codec/index.js" };
 
-// Functions whose names are in several modules, a bundle has some under others.
+// A bundle renames functions whose names are in several modules.
 const NAMES = `for (const [name, value] of Object.entries(module.exports)) if (typeof value === "function") Object.defineProperty(value, "name", { value: name });`;
 
 const source = JSON.parse(fs.readFileSync(path.join(NODE, "package.json"), "utf8"));

@@ -66,8 +66,6 @@ pub(crate) fn in_memory() -> Result<Arc<Shared>> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]
