@@ -62,3 +62,10 @@ export async function bundle({ entry, outfile, packages, folder, replaced, trans
     banner: { js: `import { createRequire as larderRequire } from "node:module"; const require = larderRequire(import.meta.url);` },
   });
 }
+
+/** Makes one CommonJS module of those of a package, which requires others. */
+export async function bundleParts({ entry, outfile, packages, alias }) {
+  const { build } = await import(pathToFileURL(join(packages, "node_modules/esbuild/lib/main.js")).href);
+  const footer = { js: "module.exports = module.exports.default;" };
+  await build({ entryPoints: [entry], outfile, bundle: true, format: "cjs", platform: "node", packages: "external", alias, footer, logLevel: "error" });
+}

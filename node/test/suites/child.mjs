@@ -14,7 +14,8 @@ const { suite, folder, packages, bundles, checkout, storage } = JSON.parse(proce
 const require = createRequire(join(packages, "package.json"));
 
 // Harnesses take a realm that has a window for a page.
-const ran = await harness(suite.harness, { packages, timeout: suite.timeout, without: suite.without && new RegExp(suite.without) });
+const start = () => harness(suite.harness, { packages, timeout: suite.timeout, without: suite.without && new RegExp(suite.without, "i") });
+const ran = await start();
 
 // What tests for a page look for.
 Object.defineProperty(globalThis, "self", { value: globalThis, writable: true, configurable: true });
@@ -35,12 +36,28 @@ for (const [name, from] of Object.entries(suite.globals ?? {})) globalThis[name]
 const modules = [];
 for (const path of bundles) modules.push(await import(pathToFileURL(path).href));
 for (const path of suite.scripts ?? []) vm.runInThisContext(readFileSync(join(checkout, path), "utf8"), { filename: path });
-if (suite.commonJs !== undefined) {
-  process.chdir(checkout);
-  const tests = join(checkout, suite.folder);
-  require(join(tests, "node.setup.js"));
-  for (const name of readdirSync(tests).sort()) if (new RegExp(suite.commonJs).test(name)) require(join(tests, name));
-}
-const result = await ran.run(modules);
+const result = suite.commonJs === undefined ? await ran.run(modules) : await fileByFile();
 console.log(`larder-suite ${JSON.stringify(result)}`);
 process.exit(0);
+
+// Tests in CommonJS, whose hooks end the run that they are in when one fails: each file is a run, with the hooks of all.
+async function fileByFile() {
+  const sum = { passed: 0, failed: [], skipped: 0 };
+  process.chdir(checkout);
+  const tests = join(checkout, suite.folder);
+  require(join(tests, suite.setUp));
+  const files = readdirSync(tests).filter((name) => new RegExp(suite.commonJs).test(name));
+  for (const name of files.sort()) {
+    const run = await start();
+    delete require.cache[join(tests, suite.hooks)];
+    require(join(tests, suite.hooks));
+    if (name !== suite.hooks) require(join(tests, name));
+    const { passed, failed, skipped } = await run.run();
+    // A hook that has failed leaves its listener.
+    process.removeAllListeners("unhandledRejection");
+    sum.passed += passed;
+    sum.failed.push(...failed);
+    sum.skipped += skipped;
+  }
+  return sum;
+}

@@ -28,7 +28,12 @@ function mocha(ui, packages, timeout, without) {
   const mocha = new Mocha({ ui, timeout, reporter: Reporter });
   if (without !== undefined) mocha.grep(without).invert();
   mocha.suite.emit("pre-require", globalThis, null, mocha);
-  return { run: () => new Promise((done) => mocha.run(() => done(found))) };
+  const run = async () => {
+    await new Promise((done) => mocha.run(done));
+    mocha.dispose();
+    return found;
+  };
+  return { run };
 }
 
 function qunit(packages, timeout) {

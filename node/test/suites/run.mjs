@@ -1,7 +1,7 @@
 // Runs a suite of another project, unchanged, on fake-indexeddb and on larder-idb, and prints what came out side by side:
 // `node node/test/suites/run.mjs dexie --checkout FOLDER`.
 import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -9,7 +9,7 @@ import process from "node:process";
 import { FAKE, folderOf, OURS, parameters } from "../support/implementations.mjs";
 import { installed } from "../support/packages.mjs";
 import { runtime } from "../support/runtimes.mjs";
-import { bundle } from "./bundle.mjs";
+import { bundle, bundleParts } from "./bundle.mjs";
 import { SUITES } from "./list.mjs";
 
 const USAGE = `usage: node run.mjs SUITE --checkout FOLDER [--runtime NAME] [--only ${FAKE}|larder-idb] [--implementation FOLDER] [--storage disk] [--limit SECONDS] [--json FILE]
@@ -46,18 +46,23 @@ async function run(implementation) {
     bundles.push(outfile);
   }
   const settings = { suite: { ...suite, without: suite.without?.source, commonJs: suite.commonJs?.source }, folder, packages, bundles, checkout };
-  if (suite.commonJs !== undefined) settings.checkout = arranged(place);
+  if (suite.commonJs !== undefined) settings.checkout = await arranged(place);
   if (given.storage === "disk" && implementation !== FAKE) settings.storage = join(place, "data");
   return child(settings);
 }
 
-// Tests that find packages by paths in their checkout: a copy, where these are links.
-function arranged(place) {
+// Tests that find packages by paths in their checkout: a copy, where these are links, and the one that npm does not have is built.
+async function arranged(place) {
   const copy = join(place, "checkout");
   cpSync(join(checkout, "tests"), join(copy, "tests"), { recursive: true });
-  mkdirSync(join(copy, "packages"));
-  symlinkSync(join(packages, "node_modules"), join(copy, "packages/node_modules"));
-  symlinkSync(join(packages, "node_modules"), join(copy, "node_modules"));
+  const there = join(packages, "node_modules");
+  const here = join(copy, "packages/node_modules");
+  mkdirSync(here, { recursive: true });
+  for (const name of readdirSync(there)) symlinkSync(join(there, name), join(here, name));
+  symlinkSync(there, join(copy, "node_modules"));
+  const built = join(here, suite.built);
+  cpSync(join(checkout, "packages/node_modules", suite.built), built, { recursive: true });
+  await bundleParts({ entry: join(built, "src/index.js"), outfile: join(built, "lib/index.js"), packages, alias: suite.alias });
   return copy;
 }
 
