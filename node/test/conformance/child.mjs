@@ -1,5 +1,6 @@
 // One file of the suite in a process of its own, in the runtime that runs this: prints what testharness.js says as JSON, and ends when
-// nothing is left to do. Arguments: the suite's folder, the package's folder, the file, its variant, and where data goes, if on disk.
+// nothing is left to do. Arguments: the suite's folder, the package's folder, the file, its variant, where data goes if on disk, and "exit" if
+// the file leaves something that waits forever.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -9,9 +10,9 @@ import { load } from "../support/implementations.mjs";
 import { addDocument, prepare } from "./environment.mjs";
 import { read } from "./suite.mjs";
 
-const [suite, folder, file, variant, storage] = process.argv.slice(2);
+const [suite, folder, file, variant, storage, atEnd] = process.argv.slice(2);
 const { title, scripts, source } = read(suite, file);
-const { standIns, install } = await load(folder, storage);
+const { standIns, install } = await load(folder, storage === "" ? undefined : storage);
 
 const STATUSES = ["PASS", "FAIL", "TIMEOUT", "NOTRUN", "PRECONDITION_FAILED"];
 
@@ -34,6 +35,7 @@ add_completion_callback((tests, status) => {
   isComplete = true;
   const all = tests.map(({ name, status, message }) => ({ name, status: STATUSES[status], message }));
   console.log(`larder-wpt-result ${JSON.stringify({ status: status.status, message: status.message, tests: all })}`);
+  if (atEnd === "exit") setTimeout(() => process.exit(0), 100);
 });
 addDocument(globalThis, standIns);
 for (const script of scripts) {

@@ -108,6 +108,23 @@ test("an interrupt in the middle of commits loses nothing that was acknowledged"
   assert.ok(Number(lines[0]) >= running.lines.length, `${lines[0]} of ${running.lines.length}`);
 });
 
+test("microtasks of a listener run before the next listener, and those of an answer before the next answer", async () => {
+  const { lines } = await outputOf(`
+    const db = await opened(larder.indexedDB, "d");
+    const store = db.transaction("records").objectStore("records");
+    for (const request of [1, 2]) {
+      const asked = store.get(request);
+      for (const listener of ["a", "b"]) {
+        asked.addEventListener("success", () => {
+          console.log(request + listener);
+          queueMicrotask(() => console.log("microtask of " + request + listener));
+        });
+      }
+    }`);
+  const expected = ["1a", "1b", "2a", "2b"].flatMap((listener) => [listener, `microtask of ${listener}`]);
+  assert.deepEqual(lines, expected);
+});
+
 test("what a listener throws is an uncaught exception, and aborts the transaction", async () => {
   const { lines } = await outputOf(`
     process.on("uncaughtException", (error, origin) => console.log("uncaught", error.message, origin));

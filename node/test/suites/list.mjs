@@ -43,6 +43,8 @@ export const SUITES = {
     packages: { ...MOCHA, ...ESBUILD },
     harness: "bdd",
     timeout: 10_000,
+    // In this test a listener throws, which fake-indexeddb keeps to itself. As it does in a browser, it comes to the runtime here, and ends Mocha's run.
+    without: /issue #138/,
     // Its search tree is its own.
     bundles: (implementation) => {
       const names = ["auto", "fakeIndexedDB", "forceCloseDatabase", "getAll", ...(implementation === FAKE ? ["binarySearchTree"] : [])];
