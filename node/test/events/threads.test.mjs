@@ -40,7 +40,7 @@ test("two threads that add to one record lose no addition", async (t) => {
   await larder.close(indexedDB);
 });
 
-test("a thread that wants a newer version gets it when the other thread has closed its connection", async (t) => {
+test("a thread that asks for a newer version gets it when the other thread has closed its connection", async (t) => {
   const folder = temporary(t);
   const larder = await import(PACKAGE);
   const indexedDB = larder.open({ folder });
