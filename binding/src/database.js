@@ -3,7 +3,7 @@ export function database(binding) {
   const { includes, isArray, TypeError } = binding.builtIns;
   const { checkConstructor, domException, exposeInterface, INTERNAL, requireArguments, stateOf } = binding.internals;
   const { createEvent } = binding.event;
-  const { defineHandlers, dispatch, EventTarget, EventTargetState } = binding.eventTarget;
+  const { adopt, defineHandlers, dispatch, EventTarget, EventTargetState, inherit } = binding.eventTarget;
   const { isValidKeyPath } = binding.keyPath;
   const { sortedNames } = binding.names;
   const { createStringList } = binding.stringList;
@@ -77,6 +77,7 @@ export function database(binding) {
     constructor(token = undefined, state = undefined) {
       checkConstructor(token, "IDBDatabase");
       super(token, state);
+      adopt(this, state);
     }
     get name() {
       return stateOf(this, DatabaseState).name;
@@ -140,7 +141,7 @@ export function database(binding) {
       transaction.deleteStore(string);
     }
   }
-  exposeInterface(IDBDatabase, "IDBDatabase");
+  exposeInterface(inherit(IDBDatabase), "IDBDatabase");
   defineHandlers(IDBDatabase, DatabaseState, ["abort", "close", "error", "versionchange"]);
 
   function createDatabase(link, connection, name, version) {

@@ -168,7 +168,20 @@ export function event(binding) {
     return Event;
   }
 
-  const Exposed = binding.runtime === undefined ? Event : withMembers(onRuntime(binding.runtime.Event), Event);
+  const { runtime } = binding;
+  const Exposed = runtime === undefined ? Event : withMembers(onRuntime(runtime.Event), Event);
+
+  // What interfaces of events extend. Its constructor gets `first(state)` and `second(state)`; `adopt` and `inherit` are as those of event targets.
+  const extended =
+    runtime === undefined
+      ? { Base: Event, first: () => INTERNAL, second: (state) => state, adopt() {}, inherit: (Interface) => Interface }
+      : {
+          Base: runtime.Event,
+          first: ({ type }) => type,
+          second: ({ bubbles, cancelable, composed }) => ({ bubbles, cancelable, composed }),
+          adopt: stamp,
+          inherit: (Interface) => withMembers(Interface, Event),
+        };
 
   // An event of the host's making.
   function createEvent(type, bubbles, cancelable) {
@@ -177,5 +190,5 @@ export function event(binding) {
     return new Exposed(INTERNAL, state);
   }
 
-  return { PHASES, EventState, Event: Exposed, createEvent };
+  return { PHASES, EventState, Event: Exposed, extended, createEvent };
 }

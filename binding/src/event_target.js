@@ -142,17 +142,6 @@ export function eventTarget(binding) {
   exposeInterface(EventTarget, "EventTarget");
   Object.defineProperty(EventTarget, "length", { value: 0, configurable: true });
 
-  // In a runtime that has event targets of its own, ours are of its class, with our members.
-  function onRuntime(RuntimeTarget) {
-    class EventTarget extends RuntimeTarget {
-      constructor(token = undefined, state = undefined) {
-        super();
-        attach(this, token === INTERNAL ? state : new EventTargetState());
-      }
-    }
-    return EventTarget;
-  }
-
   // An event of the runtime's that a script dispatches: it is the runtime that gives it a target, and calls back for our listeners. Those of
   // a request's transaction and database are not called.
   function dispatchOnRuntime(wrapper, target, event) {
@@ -169,7 +158,12 @@ export function eventTarget(binding) {
     }
   }
 
-  const Exposed = binding.runtime === undefined ? EventTarget : withMembers(onRuntime(binding.runtime.EventTarget), EventTarget);
+  // In a runtime that has event targets of its own, interfaces extend its class, and have our members: `inherit` gives an interface what it has of EventTarget, `adopt`,
+  // called by its constructor, an object its state.
+  const { runtime } = binding;
+  const Base = runtime === undefined ? EventTarget : runtime.EventTarget;
+  const adopt = runtime === undefined ? () => {} : attach;
+  const inherit = (Interface) => (runtime === undefined ? Interface : withMembers(Interface, EventTarget));
 
   // No path is longer than a request's, by way of its transaction to its database. As a literal it calls no setter of a script's.
   function pathFrom(target) {
@@ -263,5 +257,5 @@ export function eventTarget(binding) {
     }
   }
 
-  return { EventTargetState, EventTarget: Exposed, dispatch, defineHandlers };
+  return { EventTargetState, EventTarget: Base, adopt, inherit, dispatch, defineHandlers };
 }

@@ -2,7 +2,7 @@
 export function request(binding) {
   const { checkConstructor, domException, exposeInterface, stateOf } = binding.internals;
   const { createEvent } = binding.event;
-  const { defineHandlers, dispatch, EventTarget, EventTargetState } = binding.eventTarget;
+  const { adopt, defineHandlers, dispatch, EventTarget, EventTargetState, inherit } = binding.eventTarget;
 
   // Makes a request of a transaction: `ask` gets its number and may throw.
   function place(request, ask) {
@@ -69,6 +69,7 @@ export function request(binding) {
     constructor(token = undefined, state = undefined) {
       checkConstructor(token, "IDBRequest");
       super(token, state);
+      adopt(this, state);
     }
     get result() {
       const state = stateOf(this, RequestState);
@@ -90,7 +91,7 @@ export function request(binding) {
       return stateOf(this, RequestState).done ? "done" : "pending";
     }
   }
-  exposeInterface(IDBRequest, "IDBRequest");
+  exposeInterface(inherit(IDBRequest), "IDBRequest");
   defineHandlers(IDBRequest, RequestState, ["success", "error"]);
 
   return { place, RequestState, IDBRequest };

@@ -5,7 +5,7 @@ export function transaction(binding) {
   const { includes, list, messageOf, nameOf, OwnMap } = binding.builtIns;
   const { checkConstructor, domException, exposeInterface, INTERNAL, peek, requireArguments, stateOf } = binding.internals;
   const { createEvent } = binding.event;
-  const { defineHandlers, dispatch, EventTarget, EventTargetState } = binding.eventTarget;
+  const { adopt, defineHandlers, dispatch, EventTarget, EventTargetState, inherit } = binding.eventTarget;
   const { atEndOfCheckpoint } = binding.checkpoint;
   const { sortedNames, withName, withoutName } = binding.names;
   const { createObjectStore } = binding.objectStore;
@@ -221,6 +221,7 @@ export function transaction(binding) {
     constructor(token = undefined, state = undefined) {
       checkConstructor(token, "IDBTransaction");
       super(token, state);
+      adopt(this, state);
     }
     get objectStoreNames() {
       const state = stateOf(this, TransactionState);
@@ -260,7 +261,7 @@ export function transaction(binding) {
       state.abort(null);
     }
   }
-  exposeInterface(IDBTransaction, "IDBTransaction");
+  exposeInterface(inherit(IDBTransaction), "IDBTransaction");
   defineHandlers(IDBTransaction, TransactionState, ["abort", "complete", "error"]);
 
   function createTransaction(database, handle, mode, scope, durability) {

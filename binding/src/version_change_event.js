@@ -2,7 +2,8 @@
 export function versionChangeEvent(binding) {
   const { asUintN, BigInt, isFinite, MAX_SAFE_INTEGER, Number, trunc } = binding.builtIns;
   const { exposeInterface, INTERNAL, requireArguments, stateOf } = binding.internals;
-  const { Event, EventState } = binding.event;
+  const { EventState, extended } = binding.event;
+  const { Base, first, second, adopt, inherit } = extended;
   const { toDictionary, toDOMString } = binding.webidl;
 
   class VersionChangeState extends EventState {
@@ -20,10 +21,11 @@ export function versionChangeEvent(binding) {
     return number >= 0 && number <= MAX_SAFE_INTEGER ? number + 0 : Number(asUintN(64, BigInt(number)));
   }
 
-  class IDBVersionChangeEvent extends Event {
+  class IDBVersionChangeEvent extends Base {
     constructor(type, init = undefined) {
       if (type === INTERNAL) {
-        super(INTERNAL, init);
+        super(first(init), second(init));
+        adopt(this, init);
         return;
       }
       requireArguments(arguments.length, 1, "IDBVersionChangeEvent");
@@ -36,7 +38,8 @@ export function versionChangeEvent(binding) {
       const oldVersion = options.oldVersion === undefined ? 0 : toVersion(options.oldVersion);
       const state = new VersionChangeState(name, bubbles, cancelable, oldVersion, newVersion);
       state.composed = composed;
-      super(INTERNAL, state);
+      super(first(state), second(state));
+      adopt(this, state);
     }
     get oldVersion() {
       return stateOf(this, VersionChangeState).oldVersion;
@@ -45,7 +48,7 @@ export function versionChangeEvent(binding) {
       return stateOf(this, VersionChangeState).newVersion;
     }
   }
-  exposeInterface(IDBVersionChangeEvent, "IDBVersionChangeEvent");
+  exposeInterface(inherit(IDBVersionChangeEvent), "IDBVersionChangeEvent");
 
   function createVersionChangeEvent(type, oldVersion, newVersion) {
     const state = new VersionChangeState(type, false, false, oldVersion, newVersion);
