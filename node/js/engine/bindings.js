@@ -5,6 +5,7 @@ import { createBinding } from "../../../binding/src/mod.js";
 import { peek } from "../../../binding/src/slot.js";
 import { Codec } from "../codec/index.js";
 import { CALL } from "./calls.js";
+import { describe, make } from "./crypto_keys.js";
 import { Engine } from "./engine.js";
 import { addInspection } from "./inspect.js";
 import { Loop } from "./loop.js";
@@ -37,7 +38,7 @@ export class Interfaces {
     this.binding = createBinding({ global: realm.global, host, runtime });
     addInspection(this.binding.interfaces, placeOf);
     this.cleanup = this.binding.checkpoint.runCheckpointCleanup;
-    this.codec = new Codec({ global: realm.global });
+    this.codec = new Codec({ global: realm.global, describe, make });
   }
 
   // A factory of databases in memory, or in a folder: {folder, origin}.
