@@ -19,6 +19,7 @@ mod left_behind;
 mod libraries;
 mod migration;
 mod nesting;
+mod node;
 mod ours;
 mod pages;
 mod platform_objects;
