@@ -1,8 +1,12 @@
 // What differs between Node, Bun and Deno, taken before a script can replace it (fake timers do).
-import { nextTick } from "node:process";
-import { setImmediate } from "node:timers";
 import { createRequire } from "node:module";
 import process from "node:process";
+import timers from "node:timers";
+
+// As they are now: what fake timers put on these modules is not called.
+const { nextTick } = process;
+const { queueMicrotask } = globalThis;
+export const { setImmediate } = timers;
 
 const runMicrotasks = microtasks();
 
@@ -34,7 +38,3 @@ export function afterMicrotasks(callback) {
   // A task's ticks come before its microtasks, but a tick that a microtask asks for comes behind all of them.
   nextTick(() => queueMicrotask(() => nextTick(callback)));
 }
-
-const queueMicrotask = globalThis.queueMicrotask;
-
-export { setImmediate };
