@@ -69,3 +69,51 @@ export function close(factory?: IDBFactory): Promise<void>;
 
 /** Closes all connections to a connection's database: they get the event "close". */
 export function forceCloseDatabase(database: IDBDatabase): void;
+
+export type ChangeOperation = "creation" | "modification" | "removal";
+
+export interface ChangesOptions {
+  /** Begins behind this revision; 0 if it is not given. */
+  after?: number;
+  /** Begins where the consumer of this name has acknowledged. */
+  consumer?: string;
+  /** Only changes in these object stores. */
+  stores?: string | Iterable<string>;
+  /** Only changes of keys in this range. */
+  range?: IDBValidKey | IDBKeyRange;
+  /** Only changes of these kinds. */
+  operationTypes?: ChangeOperation | Iterable<ChangeOperation>;
+  /** Whether changes have the record's value. */
+  values?: boolean;
+  /** `false`: ends behind the last that there is. */
+  live?: boolean;
+  /** An `AbortSignal`, also for an iterator that waits, which throws its reason. */
+  signal?: object;
+}
+
+export interface Change {
+  revision: number;
+  operation: ChangeOperation;
+  store: string;
+  key: IDBValidKey;
+  value?: any;
+}
+
+/** A transaction of a change feed. */
+export interface Changes {
+  /** The number of its last revision. */
+  position: number;
+  /** In milliseconds since 1970 UTC; undefined of what clean-up has left of several transactions. */
+  committed: number | undefined;
+  /** Whether it came from the source that the database is a copy of. */
+  fromSource: boolean;
+  changes: Change[];
+  /** With a consumer only: acknowledges all up to this transaction. */
+  acknowledge?: () => Promise<void>;
+}
+
+/** The transactions of a database's change feed: those that there are, and then those that come. */
+export function changes(database: IDBDatabase, options?: ChangesOptions): AsyncGenerator<Changes, void, void>;
+
+/** Turns the change feed of a database on or off. */
+export function setChangeFeed(name: string, isOn?: boolean, factory?: IDBFactory): Promise<void>;

@@ -1,13 +1,15 @@
 // All of the package's own API, in a program with or without TypeScript's library "dom".
 import indexedDB, * as larder from "larder-idb";
-import { close, forceCloseDatabase, IDBFactory, IDBKeyRange, install, open, reset } from "larder-idb";
-import type { IDBCursorWithValue, IDBDatabase, IDBObjectStore, IDBRequest, IDBValidKey, Place } from "larder-idb";
+import { changes, close, forceCloseDatabase, IDBFactory, IDBKeyRange, install, open, reset, setChangeFeed } from "larder-idb";
+import type { Change, IDBCursorWithValue, IDBDatabase, IDBObjectStore, IDBRequest, IDBValidKey, Place } from "larder-idb";
 import { blobOf, Codec, CodecError, fit, Stored } from "larder-idb/codec";
 
 interface Book {
   isbn: number;
   title: string;
 }
+
+export type Kind = Change["operation"];
 
 const place: Place = { folder: "data", origin: "https://example.com" };
 const factory: IDBFactory = open(place);
@@ -55,6 +57,12 @@ export async function main(): Promise<void> {
   transaction.commit();
   const found: { name?: string; version?: number }[] = await factory.databases();
   found.map(({ name }) => name);
+  await setChangeFeed("library", true, factory);
+  for await (const { position, changes: all, acknowledge } of changes(database, { consumer: "index", stores: ["books"], values: true, live: false })) {
+    for (const { operation, key, value } of all) if (operation === "creation") store.put(value as Book, key);
+    await acknowledge?.();
+    if (position > 100) break;
+  }
   forceCloseDatabase(database);
   const installed: IDBFactory = install({}, memory);
   await reset(installed);
