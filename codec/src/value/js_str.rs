@@ -11,8 +11,6 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use encoding_rs::UTF_16LE;
-
 /// A borrowed JavaScript string: a sequence of UTF-16 units, not necessarily well formed.
 ///
 /// ```
@@ -106,9 +104,10 @@ impl<'a> JsStr<'a> {
         match *self {
             Self::Latin1(bytes) => Some(encoding_rs::mem::decode_latin1(bytes)),
             Self::Utf8(bytes) => Some(String::from_utf8_lossy(bytes)),
-            Self::Utf16Le(bytes) => UTF_16LE
-                .decode_without_bom_handling_and_without_replacement(even(bytes))
-                .map(|text| Cow::Owned(text.into_owned())),
+            Self::Utf16Le(_) => {
+                let mut text = String::new();
+                self.push_utf8(&mut text).then_some(Cow::Owned(text))
+            }
         }
     }
 
