@@ -1,5 +1,7 @@
 // Strings out of bytes and into them. Short ones are made here, since a call out of JavaScript costs more than they do; long ones by the runtime.
 import { Buffer } from "node:buffer";
+// The global object of jest's jsdom has neither.
+import { TextDecoder, TextEncoder } from "node:util";
 
 const { apply } = Reflect;
 const { fromCharCode } = String;

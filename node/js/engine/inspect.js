@@ -3,7 +3,10 @@ import { inspect } from "node:util";
 
 import { peek } from "../../../binding/src/slot.js";
 
+const { apply } = Reflect;
 const CUSTOM = Symbol.for("nodejs.util.inspect.custom");
+// Deno's own console.
+const DENO = Symbol.for("Deno.customInspect");
 
 // `placeOf` gives the folder and origin of a factory; undefined if it is in memory. Prototypes of the interfaces of a binding.
 export function addInspection(interfaces, placeOf) {
@@ -34,7 +37,12 @@ function define(prototype, name, members) {
     if (depth < 0) return `[${name}]`;
     return `${name} ${inspect(members(state, this), { ...options, depth })}`;
   }
-  Object.defineProperty(prototype, CUSTOM, { value: custom, writable: true, enumerable: false, configurable: true });
+  function denoCustom(_, options) {
+    return apply(custom, this, [options.depth, options]);
+  }
+  const attributes = { writable: true, enumerable: false, configurable: true };
+  Object.defineProperty(prototype, CUSTOM, { value: custom, ...attributes });
+  if (globalThis.Deno !== undefined) Object.defineProperty(prototype, DENO, { value: denoCustom, ...attributes });
 }
 
 // What the engine does not give any more is left out: that the connection is closed, for instance, or the transaction has finished.

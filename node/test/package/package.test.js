@@ -158,9 +158,12 @@ describe("the package", { skip: missing() }, () => {
     }
   });
 
-  test("works in jest", () => {
-    assert.match(run(app, process.execPath, [path.join(TOOLS, "jest/bin/jest.js"), "--config", "jest/jest.config.json"], { CI: "true" }), /Tests: +4 passed, 4 total/);
-  });
+  for (const config of ["jest.config.json", "bare.config.json"]) {
+    test(`works in jest, set up by ${config}`, () => {
+      const args = [path.join(TOOLS, "jest/bin/jest.js"), "--config", `jest/${config}`];
+      assert.match(run(app, process.execPath, args, { CI: "true", NODE_PATH: TOOLS }), /Tests: +4 passed, 4 total/);
+    });
+  }
 
   test("works in vitest", () => {
     const printed = run(app, process.execPath, [path.join(TOOLS, "vitest/vitest.mjs"), "run", "--root", "vitest"], { CI: "true", NO_COLOR: "1" });
