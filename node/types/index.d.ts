@@ -33,7 +33,7 @@ export const IDBTransaction: DomClass<"IDBTransaction", standalone.Interface<sta
 export type IDBVersionChangeEvent = Dom<"IDBVersionChangeEvent", standalone.IDBVersionChangeEvent>;
 export const IDBVersionChangeEvent: DomClass<"IDBVersionChangeEvent", standalone.IDBVersionChangeEventConstructor>;
 
-export type IDBValidKey = standalone.IDBValidKey;
+export type IDBValidKey = ReturnType<IDBObjectStore["put"]>["result"];
 export type IDBTransactionMode = standalone.IDBTransactionMode;
 export type IDBTransactionDurability = standalone.IDBTransactionDurability;
 export type IDBTransactionOptions = standalone.IDBTransactionOptions;

@@ -15,9 +15,11 @@ export const here = PLATFORMS.find(({ os: system, cpu, libc }) => {
   return system === process.platform && cpu === process.arch && (libc === undefined || (libc === "glibc") === isGlibc);
 });
 
+export const nativeFile = path.join(NODE, "native", `larder-idb.${here?.name}.node`);
+
 // A reason to skip, or false. Where peers are required, their absence is a failure.
 export function missing() {
-  const needed = [path.join(NODE, "native", `larder-idb.${here?.name}.node`), path.join(TOOLS, "esbuild")];
+  const needed = [nativeFile, path.join(TOOLS, "esbuild")];
   const absent = needed.find((file) => !fs.existsSync(file));
   if (absent === undefined) return false;
   const why = `no ${absent}: CONTRIBUTING.md, "The npm package"`;

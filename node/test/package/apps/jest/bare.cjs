@@ -4,7 +4,7 @@ const { TestEnvironment } = require("jest-environment-node");
 module.exports = class extends TestEnvironment {
   async setup() {
     await super.setup();
-    for (const name of ["TextDecoder", "TextEncoder", "Buffer", "clearImmediate", "performance", "setImmediate", "structuredClone", "ReadableStream"]) {
+    for (const name of ["TextDecoder", "TextEncoder", "Buffer", "clearImmediate", "setImmediate", "structuredClone", "ReadableStream"]) {
       delete this.global[name];
     }
   }
