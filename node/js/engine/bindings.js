@@ -5,8 +5,9 @@ import { createBinding } from "../../../binding/src/mod.js";
 import { peek } from "../../../binding/src/slot.js";
 import { Codec } from "../codec/index.js";
 import { CALL } from "./calls.js";
-import { describe, make } from "./crypto_keys.js";
+import * as cryptoKeys from "./crypto_keys.js";
 import { Engine } from "./engine.js";
+import * as geometry from "./geometry.js";
 import { addInspection } from "./inspect.js";
 import { Loop } from "./loop.js";
 import { start } from "./native.js";
@@ -17,6 +18,10 @@ const { wire } = loop;
 
 // Engines of factories and connections that this module has made, by the object that script has.
 const engines = new WeakMap();
+
+// Objects of the runtime's own classes.
+const describe = (object) => cryptoKeys.describe(object) ?? geometry.describe(object);
+const make = (description) => cryptoKeys.make(description) ?? geometry.make(description);
 
 const onceCollected = new FinalizationRegistry((engine) => engine.abandon());
 
