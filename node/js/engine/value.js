@@ -30,18 +30,16 @@ function readBlob({ realm }, wire, kind) {
   return storedBlob(realm, type, file, wire.slice().slice());
 }
 
-// Values to be stored: `serialize` gives one, which goes to `put` at once or nowhere. So the bytes of all small ones lie in one place.
+// Values to be stored: `serialize` gives one, which goes to `put` at once or nowhere. So the bytes stay where the codec has written them: nothing is encoded meanwhile.
 export class Clone {
   constructor() {
-    this.bytes = new Uint8Array(1 << 12);
+    this.bytes = undefined;
     this.length = 0;
-    this.blobs = [];
-    this.tokens = [];
+    this.blobs = undefined;
+    this.tokens = undefined;
     this.keep = (encoder) => {
-      const length = encoder.at;
-      if (length > this.bytes.length) this.bytes = new Uint8Array(2 * length);
-      this.bytes.set(encoder.bytes.subarray(0, length));
-      this.length = length;
+      this.bytes = encoder.bytes;
+      this.length = encoder.at;
       this.blobs = encoder.blobs;
       this.tokens = encoder.tokens;
       return this;
@@ -50,13 +48,13 @@ export class Clone {
 
   // Writes it as the native half takes it. Gives what is to be done once it has been taken: blobs are read then.
   write(engine, wire) {
-    const { blobs, tokens } = this;
+    const { bytes, length, blobs, tokens } = this;
     const count = blobs.length + tokens.length;
     wire.putU32(count);
     const later = count === 0 ? undefined : writeObjects(engine, wire, blobs, tokens);
-    wire.putU32(this.length);
-    wire.putBytes(this.bytes.subarray(0, this.length));
-    if (this.bytes.length > 1 << 20) this.bytes = new Uint8Array(1 << 12);
+    wire.putU32(length);
+    wire.putFirst(bytes, length);
+    this.bytes = this.blobs = this.tokens = undefined;
     return later;
   }
 }

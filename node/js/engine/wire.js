@@ -6,6 +6,8 @@
 const BODY = 64;
 // What the memory has at first, and again after something large.
 const USUAL = 1 << 16;
+// Up to so many bytes are copied one by one.
+const FEW = 256;
 // What `exchange` gives that is no answer.
 const FAILED = -1;
 const TOO_SMALL = -2;
@@ -110,6 +112,18 @@ export class Wire {
     this.ensure(bytes.length);
     this.bytes.set(bytes, this.at);
     this.at += bytes.length;
+  }
+
+  // The first bytes of more. A view costs more than copying a few.
+  putFirst(from, length) {
+    if (length > FEW) {
+      this.putBytes(from.subarray(0, length));
+      return;
+    }
+    this.ensure(length);
+    const { bytes, at } = this;
+    for (let i = 0; i < length; i++) bytes[at + i] = from[i];
+    this.at = at + length;
   }
 
   putString(text) {
