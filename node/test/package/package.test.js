@@ -159,13 +159,13 @@ describe("the package", { skip: missing() }, () => {
   for (const config of ["jest.config.json", "bare.config.json"]) {
     test(`works in jest, set up by ${config}`, () => {
       const args = [path.join(TOOLS, "jest/bin/jest.js"), "--config", `jest/${config}`];
-      assert.match(run(app, process.execPath, args, { CI: "true", NODE_PATH: TOOLS }), /Tests: +4 passed, 4 total/);
+      assert.match(run(app, process.execPath, args, { CI: "true", NODE_PATH: TOOLS }), /Tests: +5 passed, 5 total/);
     });
   }
 
   test("works in vitest", () => {
     const printed = run(app, process.execPath, [path.join(TOOLS, "vitest/vitest.mjs"), "run", "--root", "vitest"], { CI: "true", NO_COLOR: "1" });
-    assert.match(printed, /Tests +2 passed \(2\)/);
+    assert.match(printed, /Tests +3 passed \(3\)/);
   });
 
   // With and without the library "dom", with and without Node's types, as ES modules, CommonJS and for bundlers.

@@ -1,5 +1,5 @@
 // A test of jest, which has CommonJS, a global object of its own, and fake timers.
-const { indexedDB: ours, reset } = require("larder-idb");
+const { IDBFactory: Factory, indexedDB: ours, reset } = require("larder-idb");
 
 const ended = (request) =>
   new Promise((resolve, reject) => {
@@ -49,4 +49,12 @@ test("time that stands still does not stand in the way", async () => {
   } finally {
     jest.useRealTimers();
   }
+});
+
+test("another factory can be put in the global one's place", async () => {
+  await ended((await books("readwrite")).put(1, 1));
+  indexedDB = new Factory();
+  expect(await ended((await books("readonly")).count())).toBe(0);
+  indexedDB = ours;
+  expect(await ended((await books("readonly")).count())).toBe(1);
 });

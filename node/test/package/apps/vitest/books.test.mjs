@@ -1,5 +1,5 @@
 // A test of vitest, which has ES modules and fake timers.
-import { indexedDB as ours, reset } from "larder-idb";
+import { IDBFactory as Factory, indexedDB as ours, reset } from "larder-idb";
 
 const ended = (request) =>
   new Promise((resolve, reject) => {
@@ -28,4 +28,12 @@ test("nothing is left after a reset, with time that stands still as well", async
   expect(await ended((await books("readonly")).count())).toBe(0);
   vi.useRealTimers();
   expect(indexedDB).toBe(ours);
+});
+
+test("another factory can be put in the global one's place", async () => {
+  await ended((await books("readwrite")).put(1, 1));
+  indexedDB = new Factory();
+  expect(await ended((await books("readonly")).count())).toBe(0);
+  indexedDB = ours;
+  expect(await ended((await books("readonly")).count())).toBe(1);
 });
