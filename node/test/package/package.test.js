@@ -29,7 +29,7 @@ describe("the package", { skip: missing() }, () => {
 
   before(() => {
     tarballs = pack(packed);
-    install(app, tarballs.filter((file) => !PLATFORMS.some(({ name }) => file.includes(`larder-idb-${name}-`) && name !== here.name)));
+    install(app, tarballs);
     fs.cpSync(APPS, app, { recursive: true });
   });
 

@@ -31,10 +31,11 @@ export function temporary() {
   return fs.mkdtempSync(path.join(os.tmpdir(), "larder-idb-"));
 }
 
-// Packs into a folder, and gives the tarballs.
+// Packs into a folder, and gives the tarballs that are for this machine: npm refuses those of other platforms.
 export function pack(folder) {
   execFileSync(process.execPath, [path.join(NODE, "scripts/pack.mjs"), "--out", folder], { stdio: ["ignore", "ignore", "inherit"] });
-  return fs.readdirSync(folder).filter((name) => name.endsWith(".tgz")).map((name) => path.join(folder, name));
+  const isOther = (file) => PLATFORMS.some(({ name }) => file.startsWith(`larder-idb-${name}-`) && name !== here.name);
+  return fs.readdirSync(folder).filter((file) => file.endsWith(".tgz") && !isOther(file)).map((file) => path.join(folder, file));
 }
 
 export function install(folder, tarballs) {
