@@ -1,5 +1,5 @@
-// Builds native files for platforms that are named, or all, into `native/`. Every target is built on Linux, by `cargo zigbuild` (CONTRIBUTING.md has what that
-// takes): with the compiler of the machine, a file would need the glibc of the machine.
+// Builds native files for the platforms that are named into `native/`: those of Linux by `cargo zigbuild` (CONTRIBUTING.md has what that takes), since with the
+// compiler of the machine a file would need the glibc of the machine; those of macOS and Windows on these systems.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -11,24 +11,21 @@ const TARGET = process.env.CARGO_TARGET_DIR ?? path.resolve(NODE, "../target");
 const MIB = 1 << 20;
 const LIMIT = 4 * MIB;
 
-// As a library of the system is named.
+// As cargo names a library.
 const BUILT = { linux: "liblarder_node.so", darwin: "liblarder_node.dylib", win32: "larder_node.dll" };
 
 // A tenth less code, and a few percent more time.
 const INLINE = "-C llvm-args=-inline-threshold=50";
 
-function flags({ libc, os, target }) {
-  const all = [INLINE];
+function flags({ libc, target }) {
   // A library that a process loads takes the process's C library.
-  if (libc === "musl") all.push("-C target-feature=-crt-static");
-  // Node's functions are looked up when it is loaded.
-  if (os === "darwin") all.push("-C link-arg=-undefined -C link-arg=dynamic_lookup");
+  const all = libc === "musl" ? [INLINE, "-C target-feature=-crt-static"] : [INLINE];
   return { [`CARGO_TARGET_${target.toUpperCase().replaceAll("-", "_")}_RUSTFLAGS`]: all.join(" ") };
 }
 
 function build(platform) {
   const { name, os, target, zig = target } = platform;
-  const args = ["zigbuild", "--profile", "npm", "--locked", "-p", "larder-node", "--target", zig];
+  const args = [os === "linux" ? "zigbuild" : "build", "--profile", "npm", "--locked", "-p", "larder-node", "--target", zig];
   execFileSync("cargo", args, { cwd: NODE, stdio: "inherit", env: { ...process.env, ...flags(platform) } });
   const file = path.join(NODE, "native", nativeFile(name));
   fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -55,7 +52,7 @@ function newestGlibc(text) {
 const isNewer = (a, b) => a.localeCompare(b, "en", { numeric: true }) > 0;
 
 const wanted = process.argv.slice(2);
-for (const name of wanted) {
-  if (!PLATFORMS.some((platform) => platform.name === name)) throw new Error(`no platform ${name}: ${PLATFORMS.map((platform) => platform.name).join(", ")}`);
-}
-PLATFORMS.filter(({ name }) => wanted.length === 0 || wanted.includes(name)).forEach(build);
+const known = PLATFORMS.map(({ name }) => name);
+for (const name of wanted) if (!known.includes(name)) throw new Error(`no platform ${name}: ${known.join(", ")}`);
+if (wanted.length === 0) throw new Error(`name platforms: ${known.join(", ")}`);
+PLATFORMS.filter(({ name }) => wanted.includes(name)).forEach(build);

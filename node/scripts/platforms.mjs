@@ -9,7 +9,7 @@ export const PLATFORMS = [
   { name: "linux-arm64-musl", os: "linux", cpu: "arm64", libc: "musl", target: "aarch64-unknown-linux-musl" },
   { name: "darwin-x64", os: "darwin", cpu: "x64", target: "x86_64-apple-darwin" },
   { name: "darwin-arm64", os: "darwin", cpu: "arm64", target: "aarch64-apple-darwin" },
-  { name: "win32-x64", os: "win32", cpu: "x64", target: "x86_64-pc-windows-gnu" },
+  { name: "win32-x64", os: "win32", cpu: "x64", target: "x86_64-pc-windows-msvc" },
 ];
 
 export const nativeFile = (name) => `larder-idb.${name}.node`;
