@@ -1,5 +1,6 @@
 // One implementation in a process of its own: prints CPU and wall time of each workload, in milliseconds for 10,000 operations, as JSON.
-// Arguments: which implementation (`larder-idb`, `fake-indexeddb` or `indexeddbshim`), its package's folder, a folder for data.
+// Arguments: which implementation (`larder-idb`, `fake-indexeddb` or `indexeddbshim`), its package's folder, a folder for data, how often all
+// workloads run before on a database of their own, with how many operations.
 import process from "node:process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,9 +8,8 @@ import { pathToFileURL } from "node:url";
 import { load } from "../test/support/implementations.mjs";
 
 const COUNT = 10_000;
-const WARM_COUNT = 2_000;
 
-const [name, folder, data] = process.argv.slice(2);
+const [name, folder, data, warmRuns, warmCount] = process.argv.slice(2);
 
 async function factory() {
   if (name === "indexeddbshim") {
@@ -98,7 +98,9 @@ const WORKLOADS = {
 
 const indexedDB = await factory();
 const warm = await open(indexedDB, "warm");
-for (const run of Object.values(WORKLOADS)) await run(warm, WARM_COUNT);
+for (let i = 0; i < Number(warmRuns); i++) for (const run of Object.values(WORKLOADS)) await run(warm, Number(warmCount));
+// What threads still do of it, compile or merge files, is not of what is measured.
+await new Promise((done) => setTimeout(done, 500));
 const db = await open(indexedDB, "measured");
 const results = {};
 for (const [workload, run] of Object.entries(WORKLOADS)) {

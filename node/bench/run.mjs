@@ -10,20 +10,22 @@ import { FAKE, folderOf, OURS, parameters } from "../test/support/implementation
 import { installed } from "../test/support/packages.mjs";
 import { runtime } from "../test/support/runtimes.mjs";
 
-const USAGE = `usage: node run.mjs [--runtime node24] [--runs N] [--implementation FOLDER|none] [--no-shim]
+const USAGE = `usage: node run.mjs [--runtime node24] [--runs N] [--implementation FOLDER|none] [--no-shim] [--warm]
   --runtime NAME          of node22, node24 and node26, bun and deno; the shim runs in Node alone, from 22.18 (node24)
   --runs N                processes of each implementation (5)
   --implementation FOLDER the package's folder (this checkout's), or "none"
-  --no-shim               without indexeddbshim`;
+  --no-shim               without indexeddbshim
+  --warm                  5 times 10,000 operations of each kind run before, so that what is measured is compiled (2,000)`;
 const SHIM = "indexeddbshim";
 const SHIM_VERSION = "17.3.4";
 // Ours at most so much of the others' CPU time, and of an awaited get so many microseconds.
 const GOALS = { [FAKE]: 0.7, [SHIM]: 0.1 };
 const GET_GOAL = 5;
 
-const given = parameters(USAGE, ["runtime", "runs", "implementation"], ["no-shim"]);
+const given = parameters(USAGE, ["runtime", "runs", "implementation"], ["no-shim", "warm"]);
 const program = await runtime(given.runtime ?? "node24");
 const runs = Number(given.runs ?? 5);
+const warmth = given.warm ? ["5", "10000"] : ["1", "2000"];
 const implementations = [];
 if (given.implementation !== "none") implementations.push(["larder-idb", await folderOf(given.implementation ?? OURS)]);
 implementations.push([FAKE, await folderOf(FAKE)]);
@@ -32,7 +34,7 @@ if (!given["no-shim"]) implementations.push([SHIM, join(await installed({ [SHIM]
 async function measure(name, folder) {
   const data = await mkdtemp(join(tmpdir(), "larder-bench-"));
   try {
-    const args = [...program.args, join(import.meta.dirname, "child.mjs"), name, folder, data];
+    const args = [...program.args, join(import.meta.dirname, "child.mjs"), name, folder, data, ...warmth];
     const { stdout } = await promisify(execFile)(program.path, args);
     const line = stdout.split("\n").find((line) => line.startsWith("larder-bench "));
     return JSON.parse(line.slice("larder-bench ".length));
