@@ -44,7 +44,7 @@ for (const kind of ["put", "get", "cursor", "transaction"]) {
         return { rss, heap: heapUsed + external };
       };
       const parts = count / PART;
-      for (let i = 0; i < parts / 5; i++) await part();
+      for (let i = 0; i < Math.min(parts, 500); i++) await part();
       const before = await rest();
       for (let i = 0; i < parts; i++) await part();
       const after = await rest();
