@@ -40,9 +40,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFeed => {
-                f.write_str("the database has no change feed: turn it on in an upgrade")
-            }
+            Self::NoFeed => f.write_str(
+                "the database has no change feed: turn it on in an upgrade, or by setChangeFeed",
+            ),
             Self::LeftBehind { position, cleaned } => write!(
                 f,
                 "the reader stands at revision {position}, and what was outdated up to {cleaned} has been cleaned up: start again from 0"

@@ -1,8 +1,8 @@
 //! The native half of the npm package `larder-idb`: `larder-idb` behind one function that JavaScript calls.
 //!
 //! Calls from JavaScript into native code cost 20 to 50 ns each, and as much again for every argument and result that is an object. So there is one
-//! function, without arguments: what it is asked, and what it answers, lies in memory that both sides have ([`wire`]). What is asked is in
-//! `calls`; what comes of it is taken by one call each, in order ([`instance`]).
+//! function, without arguments: what it is asked, and what it answers, lies in memory that both sides have (`wire`). What is asked is in
+//! `calls`; what comes of it is taken by one call each, in order (`instance`).
 //!
 //! | module | what it is |
 //! |---|---|

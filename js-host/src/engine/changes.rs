@@ -3,8 +3,8 @@
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use larder_feed::{Batch, Consumer, Feed, ReadOptions, Reader, Revision, RevisionKind};
-use larder_idb::{Error, ErrorName, Factory, JsString};
+use larder_feed::{Batch, Feed, Follower, ReadOptions, Revision, RevisionKind, Start};
+use larder_idb::{Error, ErrorName};
 use rquickjs::{Array, Ctx, Function, Object, Result, String as QuickString, Value};
 
 use super::calls::{give, gone};
@@ -18,30 +18,9 @@ use crate::realms::{Answer, Outcome};
 /// What a script reads of a feed.
 #[derive(Debug)]
 pub(super) struct Changes {
-    reading: Arc<Reading>,
+    follower: Arc<Follower>,
     /// What the request of this number waits for.
     pending: Mutex<Option<(u32, Arc<Task>)>>,
-}
-
-#[derive(Debug)]
-struct Reading {
-    feed: Feed,
-    from: From,
-    options: ReadOptions,
-    /// `None` before it has begun, and while it reads.
-    reader: Mutex<Option<Reader>>,
-    /// That which it reads for, once it has begun.
-    consumer: Mutex<Option<Consumer>>,
-}
-
-#[derive(Debug)]
-enum From {
-    Position(u64),
-    Consumer(String),
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Changes {
@@ -52,68 +31,15 @@ impl Drop for Changes {
 }
 
 impl Changes {
+    fn pending(&self) -> MutexGuard<'_, Option<(u32, Arc<Task>)>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The request that waited, if one did.
     fn cancel(&self) -> Option<u32> {
-        let (request, task) = locked(&self.pending).take()?;
+        let (request, task) = self.pending().take()?;
         task.cancel().then_some(request)
     }
-}
-
-impl Reading {
-    async fn next(&self, is_live: bool) -> larder_feed::Result<Option<Batch>> {
-        let reader = locked(&self.reader).take();
-        let mut reader = match (reader, &self.from) {
-            (Some(reader), _) => reader,
-            (None, From::Position(position)) => {
-                self.feed.read_from(*position, self.options.clone())
-            }
-            (None, From::Consumer(name)) => {
-                let consumer = self.feed.consumer(name).await?;
-                *locked(&self.consumer) = Some(consumer.clone());
-                consumer.read(self.options.clone()).await?
-            }
-        };
-        let batch = match is_live {
-            true => Some(reader.next_live().await?),
-            false => reader.next().await?,
-        };
-        *locked(&self.reader) = Some(reader);
-        Ok(batch)
-    }
-
-    async fn acknowledge(&self, position: u64) -> larder_feed::Result<()> {
-        let consumer = locked(&self.consumer).clone();
-        match consumer {
-            None => Ok(()),
-            Some(consumer) => consumer.acknowledge(position).await,
-        }
-    }
-}
-
-/// As script sees it.
-fn as_database(error: larder_feed::Error) -> Error {
-    let name = match error {
-        larder_feed::Error::Database(error) => return error,
-        larder_feed::Error::NoFeed => {
-            let what = "the database has no change feed: larder.setChangeFeed(name) turns one on";
-            return Error::new(ErrorName::NotFoundError, what);
-        }
-        larder_feed::Error::NoConsumer { .. } => ErrorName::NotFoundError,
-        _ => ErrorName::InvalidStateError,
-    };
-    Error::new(name, error.to_string())
-}
-
-async fn set_feed(factory: Factory, name: JsString, is_on: bool) -> larder_idb::Result<Outcome> {
-    let databases = factory.databases().await?;
-    if !databases.iter().any(|database| database.name == name) {
-        let what = "there is no database of this name: open it first";
-        return Err(Error::new(ErrorName::NotFoundError, what));
-    }
-    let opening = factory.open_to_change(&name)?;
-    let upgraded = opening.with_upgrade(move |upgrade| upgrade.transaction.set_change_feed(is_on));
-    upgraded.await?.close();
-    Ok(Outcome::Nothing)
 }
 
 pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Result<()> {
@@ -125,7 +51,11 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'
         |request: u32, name: QuickString<'js>, is_on: bool| {
             engine.check_allowed(ctx)?;
             let name = engine.string(ctx, &name)?;
-            engine.ask(request, set_feed(engine.factory.clone(), name, is_on));
+            let factory = engine.factory.clone();
+            engine.ask(request, async move {
+                larder_feed::set_change_feed(factory, name, is_on).await?;
+                Ok(Outcome::Nothing)
+            });
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -136,20 +66,15 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'
         "openChanges",
         |connection: u32, options: Object<'js>| {
             let feed = Feed::of(&engine.connection(ctx, connection)?);
-            let feed = feed.map_err(|error| thrown(ctx, &as_database(error)))?;
+            let feed = feed.map_err(|error| thrown(ctx, &error.into()))?;
             let consumer: Option<QuickString<'js>> = options.get("consumer")?;
             let from = match consumer {
-                Some(name) => From::Consumer(engine.string(ctx, &name)?.to_string_lossy()),
-                None => From::Position(options.get::<_, f64>("after")? as u64),
+                Some(name) => Start::Consumer(engine.string(ctx, &name)?.to_string_lossy()),
+                None => Start::Position(options.get::<_, f64>("after")? as u64),
             };
+            let follower = Follower::new(feed, from, engine.read_options(ctx, &options)?);
             let changes = Changes {
-                reading: Arc::new(Reading {
-                    feed,
-                    from,
-                    options: engine.read_options(ctx, &options)?,
-                    reader: Mutex::default(),
-                    consumer: Mutex::default(),
-                }),
+                follower: Arc::new(follower),
                 pending: Mutex::default(),
             };
             let handle = Handle::Changes(Arc::new(changes));
@@ -163,12 +88,11 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'
         "nextChanges",
         |request: u32, changes: u32, is_live: bool| {
             let changes = engine.changes(ctx, changes)?;
-            let reading = Arc::clone(&changes.reading);
+            let follower = Arc::clone(&changes.follower);
             let task = engine.ask(request, async move {
-                let batch = reading.next(is_live).await;
-                batch.map(Outcome::Changes).map_err(as_database)
+                Ok(Outcome::Changes(follower.next(is_live).await?))
             });
-            *locked(&changes.pending) = Some((request, task));
+            *changes.pending() = Some((request, task));
             Ok::<_, rquickjs::Error>(())
         }
     );
@@ -178,10 +102,10 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'
         engine,
         "acknowledgeChanges",
         |request: u32, changes: u32, position: f64| {
-            let reading = Arc::clone(&engine.changes(ctx, changes)?.reading);
+            let follower = Arc::clone(&engine.changes(ctx, changes)?.follower);
             engine.ask(request, async move {
-                let done = reading.acknowledge(position as u64).await;
-                done.map(|()| Outcome::Nothing).map_err(as_database)
+                follower.acknowledge(position as u64).await?;
+                Ok(Outcome::Nothing)
             });
             Ok::<_, rquickjs::Error>(())
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use larder_idb::Result;
 
 use super::{Answered, DONE, handle};
-use crate::inbox::Arrival;
-use crate::instance::{Engine, Instance, Place};
+use crate::inbox::{Arrival, Inbox};
+use crate::instance::{Engine, Instance, Place, closed};
 use crate::outcome::{Contents, Outcome};
 use crate::wire::Ask;
 
@@ -20,30 +20,19 @@ pub(super) fn open_memory(instance: &mut Instance) -> Result<Answered> {
     handle(instance.open_memory()?)
 }
 
-/// Closes an engine's connections, by force as its transactions are, and answers when its stores are closed, if no other engine of the process has the folder.
+/// Closes an engine's connections, and answers when their transactions have ended and the stores are closed, if no other engine of the process has the folder.
 pub(super) fn close(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
     let (number, request) = (ask.word(1), ask.word(2));
     let Engine {
         factory,
         place,
         storage,
-    } = instance
-        .engines
-        .remove(&number)
-        .ok_or_else(crate::instance::closed)?;
+    } = instance.engines.remove(&number).ok_or_else(closed)?;
     instance.queues.forget(number);
     for connection in instance.connections_of(number) {
         connection.close();
     }
-    let inbox = instance.inbox.clone();
-    let done = move |ended: Result<()>| {
-        inbox.put(Arrival::Done(
-            number,
-            request,
-            ended.map(|()| Outcome::Nothing),
-            Contents::new(),
-        ))
-    };
+    let done = answer(&instance.inbox, number, request);
     match (place, Arc::try_unwrap(storage)) {
         (Place::Folder(_), Ok(last)) => {
             drop(factory);
@@ -57,19 +46,8 @@ pub(super) fn close(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
 /// Deletes all databases of an engine's, whose connections are closed by force.
 pub(super) fn reset(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
     let (number, request) = (ask.word(1), ask.word(2));
-    let inbox = instance.inbox.clone();
-    let engine = instance
-        .engines
-        .get_mut(&number)
-        .ok_or_else(crate::instance::closed)?;
-    let done = move |ended: Result<()>| {
-        inbox.put(Arrival::Done(
-            number,
-            request,
-            ended.map(|()| Outcome::Nothing),
-            Contents::new(),
-        ))
-    };
+    let done = answer(&instance.inbox, number, request);
+    let engine = instance.engines.get_mut(&number).ok_or_else(closed)?;
     match &mut engine.place {
         Place::Folder(origin) => engine.storage.storage.delete_origin(origin).on_done(done),
         Place::Memory(session, origin) => {
@@ -81,4 +59,13 @@ pub(super) fn reset(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
         }
     }
     Ok(DONE)
+}
+
+/// Answers a request that is no transaction's.
+fn answer(inbox: &Inbox, engine: u32, request: u32) -> impl FnOnce(Result<()>) + Send + use<> {
+    let inbox = inbox.clone();
+    move |ended| {
+        let outcome = ended.map(|()| Outcome::Nothing);
+        inbox.put(Arrival::Done(engine, request, outcome, Contents::new()));
+    }
 }

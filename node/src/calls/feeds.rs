@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use larder_feed::{Feed, ReadOptions, RevisionKind};
+use larder_feed::{Feed, Follower, ReadOptions, RevisionKind, Start};
 use larder_idb::{Error, ErrorName, Result};
 
 use super::reads::range;
 use super::{Answered, DONE, handle};
-use crate::changes::{Changes, From, as_database, set_feed};
+use crate::changes::Changes;
 use crate::futures::Task;
 use crate::handles::{Handle, gone};
 use crate::inbox::Arrival;
@@ -20,7 +20,10 @@ pub(super) fn set(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered>
     let (engine, request, is_on) = (ask.word(1), ask.word(2), ask.flag(3));
     let name = ask.string()?;
     let factory = instance.engine(engine)?.factory.clone();
-    begin(instance, engine, request, set_feed(factory, name, is_on));
+    begin(instance, engine, request, async move {
+        larder_feed::set_change_feed(factory, name, is_on).await?;
+        Ok(Outcome::Nothing)
+    });
     Ok(DONE)
 }
 
@@ -28,11 +31,11 @@ pub(super) fn set(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered>
 /// or the consumer's name, the names, the range's keys.
 pub(super) fn open(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered> {
     let (connection, engine) = instance.handles.connection(ask.word(1))?;
-    let feed = Feed::of(connection).map_err(as_database)?;
+    let feed = Feed::of(connection)?;
     let from = match ask.flag(2) {
-        true => From::Consumer(ask.text()?),
+        true => Start::Consumer(ask.text()?),
         // The binding has seen to it that it is a whole number.
-        false => From::Position(ask.number()? as u64),
+        false => Start::Position(ask.number()? as u64),
     };
     let mut options = ReadOptions::new().values(ask.flag(3));
     if ask.flag(4) {
@@ -50,7 +53,7 @@ pub(super) fn open(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered
                 .map(|(_, kind)| kind),
         );
     }
-    let changes = Changes::new(feed, from, options);
+    let changes = Changes::new(Follower::new(feed, from, options));
     handle(instance.handles.all.add(Handle::Changes(changes, engine)))
 }
 
@@ -58,10 +61,9 @@ pub(super) fn open(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered
 pub(super) fn next(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
     let (request, is_live) = (ask.word(1), ask.flag(3));
     let (changes, engine) = instance.handles.changes(ask.word(2))?;
-    let reading = Arc::clone(&changes.reading);
+    let follower = Arc::clone(&changes.follower);
     let task = begin(instance, engine, request, async move {
-        let batch = reading.next(is_live).await;
-        batch.map(Outcome::Changes).map_err(as_database)
+        Ok(Outcome::Changes(follower.next(is_live).await?))
     });
     instance
         .handles
@@ -74,11 +76,11 @@ pub(super) fn next(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
 /// Request, reading; position.
 pub(super) fn acknowledge(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered> {
     let (changes, engine) = instance.handles.changes(ask.word(2))?;
-    let reading = Arc::clone(&changes.reading);
+    let follower = Arc::clone(&changes.follower);
     let position = ask.number()? as u64;
     begin(instance, engine, ask.word(1), async move {
-        let done = reading.acknowledge(position).await;
-        done.map(|()| Outcome::Nothing).map_err(as_database)
+        follower.acknowledge(position).await?;
+        Ok(Outcome::Nothing)
     });
     Ok(DONE)
 }
