@@ -31,17 +31,17 @@ function build(platform) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const made = `${file}.new`;
   fs.copyFileSync(path.join(TARGET, target, "npm", BUILT[os]), made);
-  check(made);
+  check(made, nativeFile(name));
   // A process that has the old one loaded keeps it.
   fs.renameSync(made, file);
 }
 
-function check(file) {
+function check(file, name) {
   const bytes = fs.readFileSync(file);
   const needed = newestGlibc(bytes.toString("latin1"));
-  process.stdout.write(`${path.basename(file)}: ${bytes.length} bytes, ${needed === undefined ? "no glibc" : `glibc ${needed}`}\n`);
-  if (bytes.length > LIMIT) throw new Error(`${file} is larger than ${LIMIT} bytes`);
-  if (needed !== undefined && isNewer(needed, GLIBC)) throw new Error(`${file} needs glibc ${needed}, ${GLIBC} is the newest that it may`);
+  process.stdout.write(`${name}: ${bytes.length} bytes, ${needed === undefined ? "no glibc" : `glibc ${needed}`}\n`);
+  if (bytes.length > LIMIT) throw new Error(`${name} is larger than ${LIMIT} bytes`);
+  if (needed !== undefined && isNewer(needed, GLIBC)) throw new Error(`${name} needs glibc ${needed}, ${GLIBC} is the newest that it may`);
 }
 
 // The newest version of glibc's symbols that a file names.
