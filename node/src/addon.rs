@@ -2,7 +2,7 @@
 //!
 //! The module exports `start(memory, wake)`, which gives `exchange`, a function with an instance of its own: `exchange()` does what lies in the memory,
 //! `exchange(flag)` says whether the event loop is kept alive, and `exchange(buffer)` gives another memory. `wake` is called on the event loop when something has
-//! come from another thread.
+//! come from another thread; it is kept as long as the event loop is, and otherwise the caller's to keep.
 
 #![expect(unsafe_code, reason = "Node-API is an interface in C")]
 
@@ -24,6 +24,8 @@ struct Addon {
     instance: Instance,
     memory: Memory,
     wake: napi_threadsafe_function,
+    /// The function in JavaScript that `wake` calls: weak, unless the event loop is kept alive. It is of a realm, and keeps all of that realm.
+    callback: napi_ref,
     /// Whether the environment has.
     has_ended: bool,
 }
@@ -152,13 +154,14 @@ unsafe fn try_start(env: napi_env, info: napi_callback_info) -> Result<napi_valu
     // SAFETY: the caller's promise.
     let memory = unsafe { memory(env, buffer) }?;
     // SAFETY: the caller's promise.
-    let wake = unsafe { threadsafe(env, callback) }?;
+    let (wake, callback) = unsafe { threadsafe(env, callback) }?;
     let waker = Waker(wake);
     let call: Wake = Box::new(move || waker.wake());
     let addon = Box::new(Addon {
         instance: Instance::new(call),
         memory,
         wake,
+        callback,
         has_ended: false,
     });
     let data = Box::into_raw(addon).cast::<c_void>();
@@ -228,37 +231,65 @@ unsafe fn memory(env: napi_env, buffer: napi_value) -> Result<Memory, Failed> {
     })
 }
 
-/// A function that any thread may have called on this one. The event loop does not stay alive for it, until `hold` asks for that.
+/// A function that any thread may have called on this one, and the reference to what it calls. The event loop does not stay alive for it, until `hold` asks for
+/// that.
 ///
 /// # Safety
 /// On the thread of `env`.
 unsafe fn threadsafe(
     env: napi_env,
     callback: napi_value,
-) -> Result<napi_threadsafe_function, Failed> {
+) -> Result<(napi_threadsafe_function, napi_ref), Failed> {
     let mut name = ptr::null_mut();
     // SAFETY: the name has so many bytes; the rest is the caller's promise.
     check(unsafe { sys::napi_create_string_utf8(env, c"larder-idb".as_ptr(), 10, &raw mut name) })?;
+    let mut reference = ptr::null_mut();
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::napi_create_reference(env, callback, 0, &raw mut reference) })?;
+    let data = reference.cast::<c_void>();
     let mut wake = ptr::null_mut();
-    // SAFETY: without a function in C the callback is called without arguments; the rest is the caller's promise.
+    // SAFETY: `woken` and `unreferenced` take what `data` is, and the second comes last; the rest is the caller's promise.
     check(unsafe {
         sys::napi_create_threadsafe_function(
             env,
-            callback,
+            ptr::null_mut(),
             ptr::null_mut(),
             name,
             0,
             1,
-            ptr::null_mut(),
-            None,
-            ptr::null_mut(),
-            None,
+            data,
+            Some(unreferenced),
+            data,
+            Some(woken),
             &raw mut wake,
         )
     })?;
     // SAFETY: it was made on this thread.
     check(unsafe { sys::napi_unref_threadsafe_function(env, wake) })?;
-    Ok(wake)
+    Ok((wake, reference))
+}
+
+/// Calls the function in JavaScript, on the event loop; without an environment it has ended.
+unsafe extern "C" fn woken(env: napi_env, _: napi_value, reference: *mut c_void, _: *mut c_void) {
+    if env.is_null() {
+        return;
+    }
+    let (mut callback, mut receiver) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: the reference is there until `unreferenced`. What has been collected is null.
+    unsafe { sys::napi_get_reference_value(env, reference.cast(), &raw mut callback) };
+    // SAFETY: Node-API calls this on the thread of `env`.
+    unsafe { sys::napi_get_undefined(env, &raw mut receiver) };
+    if callback.is_null() || receiver.is_null() {
+        return;
+    }
+    // SAFETY: both are of this environment. What the function throws is the runtime's to report.
+    unsafe { sys::napi_call_function(env, receiver, callback, 0, ptr::null(), ptr::null_mut()) };
+}
+
+/// The thread-safe function is gone, and calls nothing any more.
+unsafe extern "C" fn unreferenced(env: napi_env, reference: *mut c_void, _: *mut c_void) {
+    // SAFETY: the reference of `threadsafe`, on the thread of `env`; it is not used any more.
+    unsafe { sys::napi_delete_reference(env, reference.cast()) };
 }
 
 /// What `exchange` gives after a panic.
@@ -313,10 +344,14 @@ impl Addon {
             Ok(()) if is_held => {
                 // SAFETY: the addon has the function as long as it is there.
                 unsafe { sys::napi_ref_threadsafe_function(env, self.wake) };
+                // SAFETY: the reference is there as long as the function is.
+                unsafe { sys::napi_reference_ref(env, self.callback, ptr::null_mut()) };
             }
             Ok(()) => {
                 // SAFETY: as above.
                 unsafe { sys::napi_unref_threadsafe_function(env, self.wake) };
+                // SAFETY: as above; JavaScript asks for each once, by turns.
+                unsafe { sys::napi_reference_unref(env, self.callback, ptr::null_mut()) };
             }
             Err(Failed) => {
                 // SAFETY: the caller's promise.

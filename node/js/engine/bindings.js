@@ -23,7 +23,7 @@ const engines = new WeakMap();
 const describe = (object) => cryptoKeys.describe(object) ?? geometry.describe(object);
 const make = (description) => cryptoKeys.make(description) ?? geometry.make(description);
 
-const onceCollected = new FinalizationRegistry((engine) => engine.abandon());
+const onceCollected = new FinalizationRegistry((seat) => seat.leave(loop));
 
 export class Interfaces {
   // `target` is the realm's global object.
@@ -52,7 +52,7 @@ export class Interfaces {
     const { indexedDB, link } = this.binding.createFactory(engine.calls, engine.serialize);
     engine.link = link;
     engines.set(indexedDB, engine);
-    onceCollected.register(indexedDB, engine);
+    onceCollected.register(engine, engine.seat);
     return indexedDB;
   }
 }

@@ -10,10 +10,12 @@ const PRIMARY_KEYS = 1;
 export function deliver(loop, kind) {
   const { wire } = loop;
   const { words } = wire;
-  const engine = loop.engines[words[1]];
+  const { engine } = loop.seats[words[1]];
   const number = words[2];
   // Of the others more may come.
-  if (kind < ANSWER.BLOCKED || kind === ANSWER.CHANGES || kind === ANSWER.OPENED || kind === ANSWER.DELETED || kind === ANSWER.OPEN_FAILED) loop.answered();
+  if (kind < ANSWER.BLOCKED || kind === ANSWER.CHANGES || kind === ANSWER.OPENED || kind === ANSWER.DELETED || kind === ANSWER.OPEN_FAILED) (engine ?? loop).answered();
+  // What comes of an engine that has been collected: that it is closed, and what no script can see.
+  if (engine === undefined) return;
   if (kind >= ANSWER.BLOCKED && kind !== ANSWER.CHANGES) {
     notify(engine, wire, kind, number);
     return;

@@ -22,17 +22,15 @@ export class Engine {
     this.realm = realm;
     this.codec = codec;
     this.place = place;
-    // The native half's, once it is opened; null when it has been closed.
-    this.number = undefined;
+    this.seat = new Seat(this);
     // The binding's.
     this.link = undefined;
-    // Handles of connections that script can reach, and whether it can no longer reach the factory.
-    this.connections = new Set();
-    this.isAbandoned = false;
     // Blobs that are being read.
     this.blobs = new Set();
     // Answers of ours, not of the link's, by number.
     this.own = new Map();
+    // Requests that are not answered yet.
+    this.left = 0;
     this.clone = new Clone();
     this.serialize = (value) => codec.encodeWith(value, undefined, this.clone.keep);
     this.calls = calls(this);
@@ -40,9 +38,10 @@ export class Engine {
 
   // The native half's number.
   opened() {
-    if (this.number === undefined) this.#open();
-    if (this.number === null) throw this.realm.fail("InvalidStateError", "The storage has been closed.");
-    return this.number;
+    const { seat } = this;
+    if (seat.number === undefined) this.#open();
+    if (seat.number === null) throw this.realm.fail("InvalidStateError", "The storage has been closed.");
+    return seat.number;
   }
 
   #open() {
@@ -54,8 +53,21 @@ export class Engine {
       wire.putString(place.folder);
       wire.putString(place.origin);
     }
-    this.number = wire.ask(this.realm.fail);
-    this.loop.engines[this.number] = this;
+    this.seat.number = wire.ask(this.realm.fail);
+    this.loop.seats[this.seat.number] = this.seat;
+  }
+
+  // A request has been made: until it is answered, the engine is kept.
+  asked() {
+    this.left += 1;
+    this.seat.kept = this;
+    this.loop.asked();
+  }
+
+  answered() {
+    this.left -= 1;
+    if (this.left === 0) this.seat.kept = undefined;
+    this.loop.answered();
   }
 
   settle(number, error, result) {
@@ -73,34 +85,29 @@ export class Engine {
   #promise(what) {
     return new Promise((resolve, reject) => {
       const number = OWN + this.#last++;
-      this.wire.begin(what, this.number, number);
+      this.wire.begin(what, this.seat.number, number);
       this.wire.ask(this.realm.fail);
       this.own.set(number, { resolve, reject });
-      this.loop.asked();
+      this.asked();
     });
-  }
-
-  // Script can no longer reach the factory: once that is so of its connections as well, what it has in memory goes.
-  abandon() {
-    this.isAbandoned = true;
-    if (this.connections.size === 0) this.close().catch(() => {});
   }
 
   // Closes all connections; resolves when what was stored is on the disk.
   async close() {
-    if (typeof this.number !== "number") {
-      this.number = null;
+    const { seat } = this;
+    if (typeof seat.number !== "number") {
+      seat.number = null;
       return;
     }
     await Promise.allSettled(this.blobs);
     const closed = this.#promise(CALL.CLOSE);
-    this.number = null;
+    seat.number = null;
     await closed;
   }
 
   // Deletes all databases. Connections are closed by force.
   async reset() {
-    if (this.number === undefined && this.place === undefined) return;
+    if (this.seat.number === undefined && this.place === undefined) return;
     this.opened();
     await this.#promise(CALL.RESET);
   }
@@ -109,6 +116,33 @@ export class Engine {
 // The binding's numbers are counted from 0.
 const OWN = 2 ** 31;
 
+// What the loop and the native half have of an engine. They do not keep it: an engine is of a realm, and keeps all of that realm. Scripts do, by the factory, a
+// connection or what hangs on one, and so does a request that is not answered yet.
+class Seat {
+  // The native half's number, once it is opened; null when it has been closed.
+  number = undefined;
+  kept = undefined;
+  #engine;
+
+  constructor(engine) {
+    this.#engine = new WeakRef(engine);
+  }
+
+  // Undefined once it has been collected.
+  get engine() {
+    return this.kept ?? this.#engine.deref();
+  }
+
+  // The engine has been collected: what it has in memory goes, and a folder is free if nothing else of this process has it.
+  leave(loop) {
+    if (typeof this.number !== "number") return;
+    loop.wire.begin(CALL.CLOSE, this.number, OWN);
+    this.number = null;
+    loop.wire.ask((name, message) => new Error(`${name}: ${message}`));
+    loop.asked();
+  }
+}
+
 function calls(engine) {
   const { loop, wire, realm } = engine;
   const { fail } = realm;
@@ -116,7 +150,7 @@ function calls(engine) {
   // A request that is answered later.
   function request() {
     wire.ask(fail);
-    loop.asked();
+    engine.asked();
   }
 
   function beginRange(what, number, source, { lower, upper, flags }, d = 0, e = 0, f = 0) {
@@ -181,7 +215,6 @@ function calls(engine) {
       request();
     },
     watchConnection(connection, watch) {
-      engine.connections.add(connection);
       wire.begin(CALL.WATCH_CONNECTION, connection, watch);
       wire.ask(fail);
     },
@@ -350,7 +383,6 @@ function calls(engine) {
     release(handle) {
       wire.begin(CALL.RELEASE, handle);
       wire.ask(fail);
-      if (engine.connections.delete(handle) && engine.isAbandoned) engine.abandon();
     },
   };
 }

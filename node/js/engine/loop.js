@@ -28,8 +28,8 @@ export class Loop {
   #thrown = undefined;
 
   constructor(start) {
-    // By number of the native half's.
-    this.engines = [];
+    // Of engines, by number of the native half's.
+    this.seats = [];
     // In a task of the runtime's own: what is thrown in a callback of Node-API's is lost.
     this.wire = new Wire(start, () => this.#schedule());
     this.pump = () => {

@@ -2,6 +2,7 @@
 // it, and the answer lies there. `node/src/wire.rs` is the other side.
 //
 // Keys are in Chromium's form (docs/FORMAT.md, section 2), strings their length and units of UTF-16, lists a count and what is in them.
+import { Buffer } from "node:buffer";
 
 const BODY = 64;
 // What the memory has at first, and again after something large.
@@ -23,10 +24,15 @@ const BINARY = 6;
 const { isArray } = Array;
 const { fromCharCode } = String;
 
+// Of the runtime's own realm, which jest's modules are not of: the native half keeps it, and with it all of its realm.
+const newBuffer = (length) => Buffer.alloc(length).buffer;
+
 export class Wire {
   // Head and body, as views of one buffer. `at` is where in the body the next thing is written or read.
   constructor(start, wake) {
-    this.#take(new ArrayBuffer(USUAL));
+    this.#take(newBuffer(USUAL));
+    // The native half does not keep it.
+    this.wake = wake;
     this.exchange = start(this.bytes.buffer, wake);
     if (this.exchange === undefined) throw new Error("larder-idb: the native module cannot be started");
   }
@@ -44,7 +50,7 @@ export class Wire {
     const { at } = this;
     let size = before.length;
     while (size < at + count) size *= 2;
-    this.#take(new ArrayBuffer(size));
+    this.#take(newBuffer(size));
     this.bytes.set(before);
     this.at = at;
     this.exchange(this.bytes.buffer);
@@ -57,7 +63,7 @@ export class Wire {
   // After something large: memory is not kept for it.
   shrink() {
     if (this.bytes.length <= 16 * USUAL) return;
-    this.#take(new ArrayBuffer(USUAL));
+    this.#take(newBuffer(USUAL));
     this.exchange(this.bytes.buffer);
   }
 

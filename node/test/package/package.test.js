@@ -145,6 +145,29 @@ describe("the package", { skip: missing() }, () => {
     assert.equal(node(app, "thread.mjs"), "[1]\n[1,2]\n[1,2,3]\n");
   });
 
+  // As jest loads it for each file of tests.
+  test("goes, with all that was stored, once it has been loaded anew", () => {
+    write(app, "anew.cjs", `
+      const { setTimeout: wait } = require("node:timers/promises");
+      const all = [];
+      async function loaded() {
+        for (const file of Object.keys(require.cache)) if (file.includes("larder-idb") && file.endsWith(".cjs")) delete require.cache[file];
+        module.children.length = 0;
+        const { indexedDB } = require("larder-idb");
+        await indexedDB.databases();
+        all.push(new WeakRef(indexedDB));
+      }
+      (async () => {
+        for (let turn = 0; turn < 10; turn++) await loaded();
+        for (let turn = 0; turn < 5; turn++) {
+          await wait(5);
+          gc();
+        }
+        console.log(all.filter((one) => one.deref() !== undefined).length);
+      })();`);
+    assert.equal(node(app, "--expose-gc", "anew.cjs"), "1\n");
+  });
+
   test("says what is missing where there is no native file", () => {
     const alone = temporary();
     try {
