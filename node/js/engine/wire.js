@@ -24,7 +24,7 @@ const BINARY = 6;
 const { isArray } = Array;
 const { fromCharCode } = String;
 
-// Of the runtime's own realm, which jest's modules are not of: the native half keeps it, and with it all of its realm.
+// The native half keeps the memory, and with it all of the realm that it is of: the runtime's own, of which modules in jest are not.
 const newBuffer = (length) => Buffer.alloc(length).buffer;
 
 export class Wire {
