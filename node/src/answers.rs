@@ -67,7 +67,23 @@ impl Instance {
                     return self.settle(memory, settled);
                 }
             }
-            let arrival = self.released.take().or_else(|| self.inbox.take());
+            if let Some((engine, request)) = self.awaited {
+                while let Some(arrival) = self.inbox.take() {
+                    self.deferred.push_back(arrival);
+                }
+                let mut deferred = self.deferred.iter();
+                let is_awaited = |arrival: &Arrival| matches!(arrival, Arrival::Open(of, number, OpenEvent::Done(_)) if (*of, *number) == (engine, request));
+                if let Some(at) = deferred.position(is_awaited) {
+                    self.awaited = None;
+                    self.released = self.deferred.remove(at);
+                } else if self.inbox.rest() {
+                    return Ok(Answered::Number(NONE));
+                }
+                continue;
+            }
+            let arrival = self.released.take();
+            let arrival = arrival.or_else(|| self.deferred.pop_front());
+            let arrival = arrival.or_else(|| self.inbox.take());
             if let Some(arrival) = arrival {
                 if let Some(answered) = self.arrived(memory, arrival)? {
                     return Ok(answered);
@@ -153,6 +169,17 @@ impl Instance {
             }
         }
         Ok(None)
+    }
+
+    /// A transaction's end has been answered. If it was an upgrade, what comes next is the end of the request to open: script sees nothing between.
+    fn upgrade_has_ended(&mut self, queue: u32) {
+        let mut opening = self.opening.iter();
+        let opening = opening.find(|(_, opening)| opening.upgrade == Some(queue));
+        if let Some((of, _)) = opening {
+            self.released = self.held.remove(&queue);
+            // It comes from the thread that has ended the transaction, without anything else being done.
+            self.awaited = self.released.is_none().then_some(*of);
+        }
     }
 
     /// The queue of the upgrade of a request to open, if its end is still to be answered: the request's own end comes after that.
@@ -356,7 +383,7 @@ impl Instance {
         if let Some(queue) = queue
             && is_end
         {
-            self.released = self.held.remove(&queue);
+            self.upgrade_has_ended(queue);
         }
         match outcome {
             Ok(Outcome::Records(records, projection)) if !records.is_empty() => {

@@ -1,6 +1,6 @@
 //! [`Instance`]: what an environment, a thread with JavaScript, has of the engine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use larder_codec::Origin;
@@ -36,9 +36,12 @@ pub(crate) struct Instance {
     pub(crate) deleting: HashMap<(u32, u32), DeleteRequest>,
     /// Blobs that script has not given the bytes of yet, by its own number.
     pub(crate) sources: HashMap<usize, Arc<Source>>,
-    /// Ends of requests to open that come after the end of their upgrade, by its queue; and one whose turn it is.
+    /// Ends of requests to open that have come before the end of their upgrade was answered, by its queue.
     pub(crate) held: HashMap<u32, Arrival>,
+    /// One whose upgrade's end has been answered, and that has come, or is about to. Nothing is answered before it: what has come waits.
     pub(crate) released: Option<Arrival>,
+    pub(crate) awaited: Option<(u32, u32)>,
+    pub(crate) deferred: VecDeque<Arrival>,
     /// The queue for which something has come.
     pub(crate) first: Option<u32>,
     /// An answer that did not fit the memory.
@@ -89,6 +92,8 @@ impl Instance {
             sources: HashMap::new(),
             held: HashMap::new(),
             released: None,
+            awaited: None,
+            deferred: VecDeque::new(),
             first: None,
             kept: None,
             list: None,

@@ -84,8 +84,8 @@ impl Environment {
         }
     }
 
-    /// A database with an object store "s": its connection's number.
-    fn open(&mut self) -> u32 {
+    /// A database that is being made, with an object store "s": the numbers of its connection and of its upgrade, whose end is request 0.
+    fn upgrade(&mut self) -> (u32, u32) {
         let engine = number(self.ask(&[OPEN_MEMORY], |_| {}));
         let opened = self.ask(&[OPEN_DATABASE, engine, 5, 1], |body| {
             body.number(1.0);
@@ -100,6 +100,12 @@ impl Environment {
             body.text("s");
             body.byte(0);
         });
+        (connection, transaction)
+    }
+
+    /// A database with an object store "s": its connection's number.
+    fn open(&mut self) -> u32 {
+        let (connection, transaction) = self.upgrade();
         self.ask(&[COMMIT, transaction], |_| {});
         assert_eq!(
             (self.answer(), self.word(2)),
@@ -225,6 +231,52 @@ fn ends_of_transactions_come_before_what_had_to_wait_for_them() {
             order.push(environment.word(2));
         }
         assert_eq!(order, [99, 2, 98]);
+    }
+}
+
+#[test]
+fn nothing_comes_between_the_end_of_an_upgrade_and_of_its_request() {
+    for _ in 0..200 {
+        let mut environment = Environment::new(1 << 12);
+        let (connection, transaction) = environment.upgrade();
+        environment.ask(&[COMMIT, transaction], |_| {});
+        assert_eq!(environment.answer(), NOTHING);
+        // As a listener of "complete" may.
+        let (_, store) = environment.begin(connection, 1);
+        environment.put(1, store, 1.0, &text(1));
+        assert_eq!(environment.answer(), OPENED);
+        assert_eq!((environment.answer(), environment.word(2)), (KEY, 1));
+    }
+}
+
+#[test]
+fn upgrades_that_end_together_are_all_answered() {
+    for _ in 0..100 {
+        let mut environment = Environment::new(1 << 12);
+        let engine = number(environment.ask(&[OPEN_MEMORY], |_| {}));
+        for database in 0..4 {
+            environment.ask(&[OPEN_DATABASE, engine, 10 + database, 1], |body| {
+                body.number(1.0);
+                body.text(&format!("db {database}"));
+            });
+        }
+        let mut ends = Vec::new();
+        while ends.len() < 8 {
+            let kind = environment.answer();
+            let request = environment.word(2);
+            match kind {
+                UPGRADE => {
+                    let transaction = environment.word(4);
+                    environment.ask(&[WATCH_TRANSACTION, transaction, request + 100], |_| {});
+                    environment.ask(&[COMMIT, transaction], |_| {});
+                }
+                NOTHING | OPENED => ends.push(request),
+                other => panic!("{other}"),
+            }
+        }
+        for both in ends.chunks(2) {
+            assert_eq!(both[0], both[1] + 100, "{ends:?}");
+        }
     }
 }
 
