@@ -2,11 +2,33 @@
 import { createRequire } from "node:module";
 import process from "node:process";
 import timers from "node:timers";
+import { MessageChannel } from "node:worker_threads";
 
-// As they are now: what fake timers put on these modules is not called.
+// As they are now: what fake timers put on these modules later is not called.
 const { nextTick } = process;
 const { queueMicrotask } = globalThis;
-export const { setImmediate } = timers;
+// Fake timers that are there already (jest can have them from the start) stand still.
+const areFake = [timers.setImmediate, nextTick, queueMicrotask].some((found) => "clock" in found || found._isMockFunction === true);
+
+// Calls back in a task of its own.
+export const setImmediate = areFake ? tasksOfAChannel() : timers.setImmediate;
+
+// Tasks that no fake timer has a hand in. They cost more.
+function tasksOfAChannel() {
+  const { port1, port2 } = new MessageChannel();
+  const waiting = [];
+  port1.on("message", () => {
+    const callback = waiting.shift();
+    if (waiting.length === 0) port1.unref();
+    callback();
+  });
+  port1.unref();
+  return (callback) => {
+    waiting.push(callback);
+    port1.ref();
+    port2.postMessage(undefined);
+  };
+}
 
 const runMicrotasks = microtasks();
 
@@ -35,6 +57,10 @@ export function report(error) {
 
 // Calls back when the microtasks that there are now, and those that they lead to, have run.
 export function afterMicrotasks(callback) {
+  if (areFake) {
+    setImmediate(callback);
+    return;
+  }
   // A task's ticks come before its microtasks, but a tick that a microtask asks for comes behind all of them.
   nextTick(() => queueMicrotask(() => nextTick(callback)));
 }

@@ -9,7 +9,7 @@ import { ended, opened, PACKAGE, settled, startedBare } from "./support.mjs";
 
 const SINON = "@sinonjs/fake-timers";
 
-test("requests are answered while sinon's timers stand still", { timeout: 60_000 }, async () => {
+test("requests are answered while sinon's timers stand still, whether they were replaced before the package was loaded or after", { timeout: 60_000 }, async () => {
   const packages = await installed({ [SINON]: "15.5.0" });
   const fakeTimers = `import { createRequire } from "node:module";
     const FakeTimers = createRequire(${JSON.stringify(join(packages, "package.json"))})(${JSON.stringify(SINON)});`;
@@ -28,11 +28,13 @@ test("requests are answered while sinon's timers stand still", { timeout: 60_000
   const load = `const larder = await import(${JSON.stringify(PACKAGE)});`;
   for (const toFake of [undefined, ["setTimeout", "setImmediate", "setInterval", "nextTick", "queueMicrotask", "performance", "Date", "hrtime"]]) {
     const fake = `const clock = FakeTimers.install({ now: 1000, toFake: ${JSON.stringify(toFake)} });`;
-    const running = startedBare(fakeTimers + load + fake + use);
-    const timer = setTimeout(() => running.child.kill("SIGKILL"), 10_000);
-    assert.deepEqual(await running.end, { code: 0, signal: null }, `${toFake}: ${running.errors}`);
-    clearTimeout(timer);
-    assert.deepEqual(running.lines, ["value", "value", "value"]);
+    for (const source of [load + fake + use, fake + load + use]) {
+      const running = startedBare(fakeTimers + source);
+      const timer = setTimeout(() => running.child.kill("SIGKILL"), 10_000);
+      assert.deepEqual(await running.end, { code: 0, signal: null }, `${source.slice(0, 60)} ${toFake}: ${running.errors}`);
+      clearTimeout(timer);
+      assert.deepEqual(running.lines, ["value", "value", "value"]);
+    }
   }
 });
 
