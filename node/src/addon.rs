@@ -207,6 +207,8 @@ unsafe extern "C" fn collected(env: napi_env, data: *mut c_void, _: *mut c_void)
                 sys::ThreadsafeFunctionReleaseMode::release,
             )
         };
+        // SAFETY: the reference was made here, and is not used any more.
+        unsafe { sys::napi_delete_reference(env, addon.memory.reference) };
     }
     // What it lets go of may panic in a file system; nothing may be thrown through C.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(addon)));
