@@ -10,9 +10,10 @@ use larder_feed::Batch;
 use larder_idb::{ConnectionEvent, DeleteEvent, Error, ExternalObject, OpenEvent, Records, Result};
 
 use crate::calls::Answered;
+use crate::calls::engines::close_if_idle;
 use crate::handles::{Handle, gone};
 use crate::inbox::{Arrival, Inbox};
-use crate::instance::Instance;
+use crate::instance::{Instance, closed};
 use crate::outcome::{Content, Contents, Outcome, Projection};
 use crate::queues::{Queues, Read, Settled};
 use crate::wire::Reply;
@@ -108,14 +109,16 @@ impl Instance {
             queues,
             inbox,
             engines,
+            closing,
             ..
         } = self;
         let read = |engine: u32, queue: u32, objects: Vec<ExternalObject>| {
-            if let Some(engine) = engines.get(&engine) {
-                let inbox = inbox.clone();
-                crate::contents::read(&engine.storage.storage, &objects, move |contents| {
-                    inbox.put(Arrival::Contents(queue, contents));
-                });
+            let inbox = inbox.clone();
+            let done = move |contents| inbox.put(Arrival::Contents(queue, contents));
+            let closing = closing.get(&engine).map(|(engine, _)| engine);
+            match engines.get(&engine).or(closing) {
+                Some(engine) => crate::contents::read(&engine.storage.storage, &objects, done),
+                None => done(objects.iter().map(|_| Some(Err(closed()))).collect()),
             }
         };
         next(queues, inbox, &read)
@@ -384,6 +387,7 @@ impl Instance {
             && is_end
         {
             self.upgrade_has_ended(queue);
+            close_if_idle(self, engine);
         }
         match outcome {
             Ok(Outcome::Records(records, projection)) if !records.is_empty() => {

@@ -27,6 +27,8 @@ pub(crate) struct Instance {
     /// By number, which is not used again: of one that has been closed something may still come.
     pub(crate) engines: HashMap<u32, Engine>,
     last_engine: u32,
+    /// Those that are to be closed when their transactions have ended, and the requests that are answered then.
+    pub(crate) closing: HashMap<u32, (Engine, u32)>,
     pub(crate) handles: Handles,
     pub(crate) queues: Queues,
     /// By number of the connection's handle, until script watches it.
@@ -84,6 +86,7 @@ impl Instance {
             inbox: Inbox::new(wake),
             engines: HashMap::new(),
             last_engine: 0,
+            closing: HashMap::new(),
             handles: Handles::default(),
             queues: Queues::default(),
             watches: HashMap::new(),

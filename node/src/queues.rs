@@ -299,6 +299,12 @@ impl Queues {
         queue.is_some_and(|queue| queue.end_request.is_some())
     }
 
+    /// Whether a transaction of an engine's is still to be answered.
+    pub(crate) fn has_open(&self, engine: u32) -> bool {
+        let mut all = self.all.iter();
+        all.any(|(_, queue)| queue.engine == engine && queue.end_request.is_some())
+    }
+
     /// Whether its transaction has ended in the engine.
     pub(crate) fn has_end(&self, number: u32) -> bool {
         self.all.get(number).is_some_and(|queue| queue.is_ended)

@@ -20,27 +20,40 @@ pub(super) fn open_memory(instance: &mut Instance) -> Result<Answered> {
     handle(instance.open_memory()?)
 }
 
-/// Closes an engine's connections, and answers when their transactions have ended and the stores are closed, if no other engine of the process has the folder.
+/// Closes an engine's connections. What script has asked for is answered; then the engine goes, and this is answered when its stores are closed, if no other engine of
+/// the process has the folder.
 pub(super) fn close(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
     let (number, request) = (ask.word(1), ask.word(2));
-    let Engine {
-        factory,
-        place,
-        storage,
-    } = instance.engines.remove(&number).ok_or_else(closed)?;
-    instance.queues.forget(number);
+    let engine = instance.engines.remove(&number).ok_or_else(closed)?;
     for connection in instance.connections_of(number) {
         connection.close();
     }
-    let done = answer(&instance.inbox, number, request);
-    match (place, Arc::try_unwrap(storage)) {
-        (Place::Folder(_), Ok(last)) => {
-            drop(factory);
-            last.storage.finish().on_done(done);
-        }
-        _ => done(Ok(())),
-    }
+    instance.closing.insert(number, (engine, request));
+    close_if_idle(instance, number);
     Ok(DONE)
+}
+
+/// A transaction of an engine's has ended: if that is to be closed and it was the last, the engine goes.
+pub(crate) fn close_if_idle(instance: &mut Instance, number: u32) {
+    if !instance.closing.contains_key(&number) || instance.queues.has_open(number) {
+        return;
+    }
+    instance.queues.forget(number);
+    if let Some((engine, request)) = instance.closing.remove(&number) {
+        let Engine {
+            factory,
+            place,
+            storage,
+        } = engine;
+        let done = answer(&instance.inbox, number, request);
+        match (place, Arc::try_unwrap(storage)) {
+            (Place::Folder(_), Ok(last)) => {
+                drop(factory);
+                last.storage.finish().on_done(done);
+            }
+            _ => done(Ok(())),
+        }
+    }
 }
 
 /// Deletes all databases of an engine's, whose connections are closed by force.

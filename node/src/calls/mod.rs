@@ -2,7 +2,7 @@
 
 mod cursors;
 mod databases;
-mod engines;
+pub(crate) mod engines;
 mod feeds;
 mod reads;
 mod schema;

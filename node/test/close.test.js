@@ -1,0 +1,40 @@
+// Closing a factory while its requests are open: each is answered, and the process goes on.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { close, IDBFactory, open } from "../js/index.js";
+
+const settled = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+
+for (const place of ["memory", "a folder"]) {
+  test(`what is asked before a factory in ${place} is closed is answered`, { timeout: 10_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "larder-close-"));
+    const factory = place === "memory" ? new IDBFactory() : open({ folder });
+    const opening = factory.open("d");
+    opening.onupgradeneeded = () => opening.result.createObjectStore("s");
+    const database = await settled(opening);
+    const store = database.transaction("s", "readwrite").objectStore("s");
+    const put = settled(store.put({ blob: new Blob(["content"]) }, 1));
+    const got = settled(store.get(1));
+    const end = new Promise((resolve) => {
+      store.transaction.oncomplete = () => resolve("complete");
+      store.transaction.onabort = () => resolve("abort");
+    });
+    const closed = close(factory);
+    assert.equal(await put, 1);
+    // Its content may be out of reach by then.
+    const { blob } = await got;
+    assert.equal(blob.size, 7);
+    assert.match(await end, /^(complete|abort)$/);
+    await closed;
+    assert.throws(() => factory.open("d"), { name: "InvalidStateError" });
+    rmSync(folder, { recursive: true });
+  });
+}
