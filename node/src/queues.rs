@@ -40,6 +40,10 @@ struct Queue {
     before: Vec<Serial>,
     /// Queues that have this one before them.
     behind: Vec<u32>,
+    /// If it only reads, the database and the object stores that it reads.
+    reads: Option<(JsString, Vec<JsString>)>,
+    /// Whether its commit has been asked for.
+    is_committing: bool,
 }
 
 #[derive(Debug)]
@@ -160,12 +164,14 @@ impl Queue {
         }
     }
 
+    /// Whether no request is left.
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && matches!(self.first, First::Waits)
+    }
+
     /// Whether its transaction has ended, and that has been answered.
     fn is_over(&self) -> bool {
-        self.is_ended
-            && self.end.is_none()
-            && self.waiting.is_empty()
-            && matches!(self.first, First::Waits)
+        self.is_ended && self.end.is_none() && self.is_idle()
     }
 }
 
@@ -191,6 +197,8 @@ impl Queues {
             serial: self.last,
             before: Vec::new(),
             behind: Vec::new(),
+            reads: None,
+            is_committing: false,
         })
     }
 
@@ -202,6 +210,7 @@ impl Queues {
         stores: Vec<JsString>,
         writes: bool,
     ) -> u32 {
+        let reads = (!writes).then(|| (database.clone(), stores.clone()));
         let number = self.add_upgrade(engine);
         let Self {
             all, lanes, last, ..
@@ -215,6 +224,7 @@ impl Queues {
         }
         if let Some(queue) = self.all.get_mut(number) {
             queue.before = before;
+            queue.reads = reads;
         }
         number
     }
@@ -299,6 +309,37 @@ impl Queues {
         queue.is_some_and(|queue| queue.end_request.is_some())
     }
 
+    /// Its commit has been asked for.
+    pub(crate) fn note_commit(&mut self, number: u32) {
+        if let Some(queue) = self.all.get_mut(number) {
+            queue.is_committing = true;
+        }
+    }
+
+    /// A transaction whose end is answered before that of this one, which has ended, though the engine may end them in any order: both only read and have nothing left
+    /// to do, and it was made before. As in a browser, transactions that become idle together end in the order in which they were made. It reads nothing that this one
+    /// does not, so whatever could be in its way has ended, and its own end is about to come.
+    fn ends_before(&self, number: u32) -> Option<u32> {
+        let this = self.all.get(number)?;
+        let (database, stores) = this.reads.as_ref()?;
+        let is_within = |queue: &Queue| {
+            let reads = queue.reads.as_ref();
+            reads.is_some_and(|(of, read)| {
+                of == database && read.iter().all(|store| stores.contains(store))
+            })
+        };
+        let mut all = self.all.iter();
+        let earlier = all.find(|(_, queue)| {
+            queue.engine == this.engine
+                && queue.serial < this.serial
+                && queue.is_committing
+                && queue.end_request.is_some()
+                && queue.is_idle()
+                && is_within(queue)
+        });
+        earlier.map(|(number, _)| number)
+    }
+
     /// Whether a transaction of an engine's is still to be answered.
     pub(crate) fn has_open(&self, engine: u32) -> bool {
         let mut all = self.all.iter();
@@ -332,6 +373,15 @@ impl Queues {
             queue.send_away(number, inbox);
             return None;
         }
+        if queue.is_ended
+            && queue.is_idle()
+            && let Some(earlier) = self.ends_before(number)
+            && let Some(earlier) = self.all.get_mut(earlier)
+        {
+            earlier.behind.push(number);
+            return None;
+        }
+        let queue = self.all.get_mut(number)?;
         let settled = queue.step(number, inbox, read)?;
         if settled.is_end {
             for behind in std::mem::take(&mut queue.behind) {

@@ -250,6 +250,31 @@ fn nothing_comes_between_the_end_of_an_upgrade_and_of_its_request() {
 }
 
 #[test]
+fn transactions_that_become_idle_together_end_in_the_order_in_which_they_were_made() {
+    for _ in 0..200 {
+        let mut environment = Environment::new(1 << 12);
+        let connection = environment.open();
+        let (writing, store) = environment.begin(connection, 1);
+        environment.put(1, store, 1.0, &text(1));
+        let mut readers = Vec::new();
+        for end in 90..93 {
+            let names = ["s".into()];
+            let reader = environment.ask(&[BEGIN, connection, 0], |body| body.strings(&names));
+            environment.ask(&[WATCH_TRANSACTION, number(reader), end], |_| {});
+            readers.push(number(reader));
+        }
+        for reader in readers {
+            environment.ask(&[COMMIT, reader], |_| {});
+        }
+        assert_eq!((environment.answer(), environment.word(2)), (KEY, 1));
+        environment.ask(&[COMMIT, writing], |_| {});
+        for end in [99, 90, 91, 92] {
+            assert_eq!((environment.answer(), environment.word(2)), (NOTHING, end));
+        }
+    }
+}
+
+#[test]
 fn upgrades_that_end_together_are_all_answered() {
     for _ in 0..100 {
         let mut environment = Environment::new(1 << 12);

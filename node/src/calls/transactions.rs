@@ -48,7 +48,8 @@ pub(super) fn watch(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
 
 /// A thread of the storage's commits what was written. The engine may have ended it already; then its end is reported anyway.
 pub(super) fn commit(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
-    let (transaction, _) = instance.handles.transaction(ask.word(1))?;
+    let (transaction, queue) = instance.handles.transaction(ask.word(1))?;
+    instance.queues.note_commit(queue);
     if let Ok(mut committing) = transaction.commit() {
         // Where there is nothing to write, no thread need be woken.
         if transaction.mode() == TransactionMode::ReadOnly {
