@@ -68,22 +68,22 @@ impl Instance {
                     return self.settle(memory, settled);
                 }
             }
-            if let Some((engine, request)) = self.awaited {
+            if let Some(awaited) = self.awaited {
                 while let Some(arrival) = self.inbox.take() {
                     self.deferred.push_back(arrival);
                 }
                 let mut deferred = self.deferred.iter();
-                let is_awaited = |arrival: &Arrival| matches!(arrival, Arrival::Open(of, number, OpenEvent::Done(_)) if (*of, *number) == (engine, request));
-                if let Some(at) = deferred.position(is_awaited) {
+                let is_awaited = |arrival: &Arrival| matches!(arrival, Arrival::Open(engine, request, OpenEvent::Done(_)) if (*engine, *request) == awaited);
+                let end = deferred.position(is_awaited);
+                if let Some(end) = end.and_then(|at| self.deferred.remove(at)) {
                     self.awaited = None;
-                    self.released = self.deferred.remove(at);
+                    self.deferred.push_front(end);
                 } else if self.inbox.rest() {
                     return Ok(Answered::Number(NONE));
                 }
                 continue;
             }
-            let arrival = self.released.take();
-            let arrival = arrival.or_else(|| self.deferred.pop_front());
+            let arrival = self.deferred.pop_front();
             let arrival = arrival.or_else(|| self.inbox.take());
             if let Some(arrival) = arrival {
                 if let Some(answered) = self.arrived(memory, arrival)? {
@@ -151,12 +151,12 @@ impl Instance {
                 };
                 return self.settle(memory, settled).map(Some);
             }
-            Arrival::Open(engine, request, OpenEvent::Done(opened))
-                if let Some(queue) = self.upgrade_of(engine, request) =>
+            Arrival::Open(engine, request, OpenEvent::Done(end))
+                if self.is_upgrade_open(engine, request) =>
             {
-                let opened = OpenEvent::Done(opened);
-                self.held
-                    .insert(queue, Arrival::Open(engine, request, opened));
+                if let Some(opening) = self.opening.get_mut(&(engine, request)) {
+                    opening.end = Some(end);
+                }
             }
             Arrival::Open(engine, request, event) => {
                 return Ok(Some(self.opened(memory, engine, request, event)));
@@ -176,19 +176,25 @@ impl Instance {
 
     /// A transaction's end has been answered. If it was an upgrade, what comes next is the end of the request to open: script sees nothing between.
     fn upgrade_has_ended(&mut self, queue: u32) {
-        let mut opening = self.opening.iter();
+        let mut opening = self.opening.iter_mut();
         let opening = opening.find(|(_, opening)| opening.upgrade == Some(queue));
-        if let Some((of, _)) = opening {
-            self.released = self.held.remove(&queue);
-            // It comes from the thread that has ended the transaction, without anything else being done.
-            self.awaited = self.released.is_none().then_some(*of);
+        if let Some((&(engine, request), opening)) = opening {
+            match opening.end.take() {
+                Some(end) => {
+                    let end = Arrival::Open(engine, request, OpenEvent::Done(end));
+                    self.deferred.push_front(end);
+                }
+                // It comes from the thread that has ended the transaction, without anything else being done.
+                None => self.awaited = Some((engine, request)),
+            }
         }
     }
 
-    /// The queue of the upgrade of a request to open, if its end is still to be answered: the request's own end comes after that.
-    fn upgrade_of(&self, engine: u32, request: u32) -> Option<u32> {
-        let queue = self.opening.get(&(engine, request))?.upgrade?;
-        self.queues.is_open(queue).then_some(queue)
+    /// Whether the end of a request's upgrade is still to be answered: the request's own end comes after that.
+    fn is_upgrade_open(&self, engine: u32, request: u32) -> bool {
+        let opening = self.opening.get(&(engine, request));
+        let upgrade = opening.and_then(|opening| opening.upgrade);
+        upgrade.is_some_and(|queue| self.queues.is_open(queue))
     }
 
     fn opened(
@@ -198,9 +204,7 @@ impl Instance {
         request: u32,
         event: OpenEvent,
     ) -> Answered {
-        let mut reply = Reply::into_memory(memory);
-        reply.set(1, engine);
-        reply.set(2, request);
+        let mut reply = Reply::to(memory, engine, request);
         let kind = match event {
             OpenEvent::Blocked {
                 old_version,
@@ -262,9 +266,7 @@ impl Instance {
         request: u32,
         event: DeleteEvent,
     ) -> Answered {
-        let mut reply = Reply::into_memory(memory);
-        reply.set(1, engine);
-        reply.set(2, request);
+        let mut reply = Reply::to(memory, engine, request);
         let kind = match event {
             DeleteEvent::Blocked { old_version } => {
                 reply.number(old_version as f64);
@@ -294,9 +296,7 @@ impl Instance {
         watch: u32,
         event: ConnectionEvent,
     ) -> Answered {
-        let mut reply = Reply::into_memory(memory);
-        reply.set(1, engine);
-        reply.set(2, watch);
+        let mut reply = Reply::to(memory, engine, watch);
         Answered::Number(match event {
             ConnectionEvent::Close => CLOSED,
             ConnectionEvent::VersionChange(event) => {
@@ -319,9 +319,7 @@ impl Instance {
             contents,
             is_end,
         } = settled;
-        let mut reply = Reply::into_memory(memory);
-        reply.set(1, engine);
-        reply.set(2, request);
+        let mut reply = Reply::to(memory, engine, request);
         let kind = match &outcome {
             Ok(
                 Outcome::Nothing

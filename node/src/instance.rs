@@ -4,7 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use larder_codec::Origin;
-use larder_idb::{DeleteRequest, Error, ErrorName, Factory, OpenRequest, PrivateSession, Result};
+use larder_idb::{
+    Connection, DeleteRequest, Error, ErrorName, Factory, OpenRequest, PrivateSession, Result,
+};
 
 use crate::answers::List;
 use crate::calls;
@@ -38,11 +40,9 @@ pub(crate) struct Instance {
     pub(crate) deleting: HashMap<(u32, u32), DeleteRequest>,
     /// Blobs that script has not given the bytes of yet, by its own number.
     pub(crate) sources: HashMap<usize, Arc<Source>>,
-    /// Ends of requests to open that have come before the end of their upgrade was answered, by its queue.
-    pub(crate) held: HashMap<u32, Arrival>,
-    /// One whose upgrade's end has been answered, and that has come, or is about to. Nothing is answered before it: what has come waits.
-    pub(crate) released: Option<Arrival>,
+    /// A request to open whose upgrade's end has been answered, and whose own is about to come. Nothing is answered before that.
     pub(crate) awaited: Option<(u32, u32)>,
+    /// What has come, and comes before what is in the inbox.
     pub(crate) deferred: VecDeque<Arrival>,
     /// The queue for which something has come.
     pub(crate) first: Option<u32>,
@@ -60,6 +60,8 @@ pub(crate) struct Opening {
     pub(crate) watch: PendingWatch,
     /// The queue of its upgrade.
     pub(crate) upgrade: Option<u32>,
+    /// Its end, if that has come before the end of the upgrade was answered.
+    pub(crate) end: Option<Result<Connection>>,
 }
 
 /// The watch of the connection that a request to open has got, once there is one.
@@ -93,8 +95,6 @@ impl Instance {
             opening: HashMap::new(),
             deleting: HashMap::new(),
             sources: HashMap::new(),
-            held: HashMap::new(),
-            released: None,
             awaited: None,
             deferred: VecDeque::new(),
             first: None,
@@ -103,7 +103,7 @@ impl Instance {
         }
     }
 
-    /// Does what is asked in the memory, and answers there. The result is a number of the answer's, or negative: see `js/wire.js`.
+    /// Does what is asked in the memory, and answers there. The result is a number of the answer's, or negative: see `js/engine/wire.js`.
     pub(crate) fn exchange(&mut self, memory: &mut [u8]) -> i32 {
         let answered = calls::call(self, memory);
         match answered {
@@ -165,10 +165,7 @@ impl Instance {
     }
 
     /// The connections of an engine.
-    pub(crate) fn connections_of(
-        &self,
-        engine: u32,
-    ) -> impl Iterator<Item = &larder_idb::Connection> {
+    pub(crate) fn connections_of(&self, engine: u32) -> impl Iterator<Item = &Connection> {
         self.handles
             .all
             .iter()

@@ -31,10 +31,9 @@ struct Queue {
     /// Whether something that may take long stands before the next request without being one: an index that is built.
     is_held_up: bool,
     is_ready: bool,
-    /// The request that is answered by the transaction's end, and that end.
-    end_request: Option<u32>,
-    end: Option<Result<()>>,
-    is_ended: bool,
+    /// The request that is answered by the transaction's end.
+    end_request: u32,
+    end: End,
     serial: u64,
     /// Transactions whose ends are answered before anything of this one.
     before: Vec<Serial>,
@@ -66,6 +65,15 @@ enum First {
     There(u32, Result<Outcome>, Contents),
 }
 
+/// Where a transaction's end stands.
+#[derive(Debug)]
+enum End {
+    /// It has not come.
+    Open,
+    Come(Result<()>),
+    Answered,
+}
+
 /// Has the contents of an outcome's blobs read: engine, queue, objects. They come as an arrival.
 pub(crate) type Read<'r> = &'r dyn Fn(u32, u32, Vec<ExternalObject>);
 
@@ -95,9 +103,12 @@ impl Queue {
             First::Waits => match self.waiting.pop_front() {
                 Some(waiting) => self.execute(waiting, number, inbox)?,
                 None => {
-                    let end = self.end.take()?.map(|()| Outcome::Nothing);
-                    let request = self.end_request.take()?;
-                    let settled = self.settled(number, request, end, Contents::new());
+                    let End::Come(end) = &self.end else {
+                        return None;
+                    };
+                    let outcome = end.clone().map(|()| Outcome::Nothing);
+                    self.end = End::Answered;
+                    let settled = self.settled(number, self.end_request, outcome, Contents::new());
                     return Some(Settled {
                         is_end: true,
                         ..settled
@@ -164,21 +175,31 @@ impl Queue {
         }
     }
 
+    /// Whether its transaction has ended in the engine.
+    fn has_ended(&self) -> bool {
+        !matches!(self.end, End::Open)
+    }
+
     /// Whether no request is left.
     fn is_idle(&self) -> bool {
         self.waiting.is_empty() && matches!(self.first, First::Waits)
     }
 
+    /// Whether its end is still to be answered.
+    fn is_open(&self) -> bool {
+        !self.is_over()
+    }
+
     /// Whether its transaction has ended, and that has been answered.
     fn is_over(&self) -> bool {
-        self.is_ended && self.end.is_none() && self.is_idle()
+        matches!(self.end, End::Answered)
     }
 }
 
 /// Whether the end of a transaction is still to be answered.
 fn is_open(all: &Numbers<Queue>, number: u32, serial: u64) -> bool {
     let queue = all.get(number);
-    queue.is_some_and(|queue| queue.serial == serial && queue.end_request.is_some())
+    queue.is_some_and(|queue| queue.serial == serial && queue.is_open())
 }
 
 impl Queues {
@@ -191,9 +212,8 @@ impl Queues {
             first: First::Waits,
             is_held_up: false,
             is_ready: false,
-            end_request: None,
-            end: None,
-            is_ended: false,
+            end_request: 0,
+            end: End::Open,
             serial: self.last,
             before: Vec::new(),
             behind: Vec::new(),
@@ -275,7 +295,7 @@ impl Queues {
     /// The end is answered so.
     pub(crate) fn watch(&mut self, number: u32, request: u32) {
         if let Some(queue) = self.all.get_mut(number) {
-            queue.end_request = Some(request);
+            queue.end_request = request;
         }
     }
 
@@ -306,7 +326,7 @@ impl Queues {
     /// Whether its end is still to be answered.
     pub(crate) fn is_open(&self, number: u32) -> bool {
         let queue = self.all.get(number);
-        queue.is_some_and(|queue| queue.end_request.is_some())
+        queue.is_some_and(Queue::is_open)
     }
 
     /// Its commit has been asked for.
@@ -333,7 +353,7 @@ impl Queues {
             queue.engine == this.engine
                 && queue.serial < this.serial
                 && queue.is_committing
-                && queue.end_request.is_some()
+                && queue.is_open()
                 && queue.is_idle()
                 && is_within(queue)
         });
@@ -343,18 +363,17 @@ impl Queues {
     /// Whether a transaction of an engine's is still to be answered.
     pub(crate) fn has_open(&self, engine: u32) -> bool {
         let mut all = self.all.iter();
-        all.any(|(_, queue)| queue.engine == engine && queue.end_request.is_some())
+        all.any(|(_, queue)| queue.engine == engine && queue.is_open())
     }
 
     /// Whether its transaction has ended in the engine.
     pub(crate) fn has_end(&self, number: u32) -> bool {
-        self.all.get(number).is_some_and(|queue| queue.is_ended)
+        self.all.get(number).is_some_and(Queue::has_ended)
     }
 
     pub(crate) fn note_end(&mut self, number: u32, end: Result<()>) {
         if let Some(queue) = self.all.get_mut(number) {
-            queue.end = Some(end);
-            queue.is_ended = true;
+            queue.end = End::Come(end);
             self.make_ready(number);
         }
     }
@@ -373,7 +392,7 @@ impl Queues {
             queue.send_away(number, inbox);
             return None;
         }
-        if queue.is_ended
+        if queue.has_ended()
             && queue.is_idle()
             && let Some(earlier) = self.ends_before(number)
             && let Some(earlier) = self.all.get_mut(earlier)

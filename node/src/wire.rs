@@ -1,7 +1,7 @@
 //! The memory that JavaScript and this side share: a request from it, an answer into it.
 //!
 //! Sixteen words of 32 bits are the head, and the body follows. All numbers are little-endian. Strings are their length in units (32 bits), then units of
-//! UTF-16; lists a count, then what is in them. Keys are in Chromium's form (`docs/FORMAT.md`, section 2). `js/wire.js` is the other side.
+//! UTF-16; lists a count, then what is in them. Keys are in Chromium's form (`docs/FORMAT.md`, section 2). `js/engine/wire.js` is the other side.
 
 use larder_codec::{JsString, Key, KeyPath, RawKey};
 use larder_idb::{Error, ErrorName, Result};
@@ -15,7 +15,7 @@ pub(crate) const BODY: usize = HEAD_WORDS * 4;
 /// A request.
 #[derive(Debug)]
 pub(crate) struct Ask<'m> {
-    words: [u32; HEAD_WORDS],
+    head: &'m [u8],
     body: &'m [u8],
 }
 
@@ -38,16 +38,13 @@ impl<'m> Ask<'m> {
     /// The request that lies in the memory.
     pub(crate) fn read(memory: &'m [u8]) -> Self {
         let (head, body) = memory.split_at_checked(BODY).unwrap_or_default();
-        let mut words = [0; HEAD_WORDS];
-        for (word, bytes) in words.iter_mut().zip(head.chunks_exact(4)) {
-            *word = u32::from_le_bytes(array(bytes));
-        }
-        Self { words, body }
+        Self { head, body }
     }
 
     /// A word of the head.
     pub(crate) fn word(&self, at: usize) -> u32 {
-        self.words.get(at).copied().unwrap_or(0)
+        let word = self.head.get(at * 4..).unwrap_or_default();
+        u32::from_le_bytes(array(word))
     }
 
     pub(crate) fn flag(&self, at: usize) -> bool {
@@ -138,6 +135,14 @@ impl<'m> Reply<'m> {
         self.at = at;
     }
 
+    /// An answer to script's request or watch of this number, of an engine's.
+    pub(crate) fn to(memory: &'m mut [u8], engine: u32, number: u32) -> Self {
+        let mut reply = Self::into_memory(memory);
+        reply.set(1, engine);
+        reply.set(2, number);
+        reply
+    }
+
     /// Puts a word into the head.
     pub(crate) fn set(&mut self, word: usize, value: u32) {
         if let Some(place) = self.memory.get_mut(word * 4..word * 4 + 4) {
@@ -190,7 +195,7 @@ impl<'m> Reply<'m> {
         self.bytes(key.as_bytes());
     }
 
-    /// A key in this form; `buffer` is for its bytes.
+    /// A key that is not in its bytes.
     pub(crate) fn own_key(&mut self, key: &Key) {
         match key {
             Key::Number(number) => self.bytes(&Key::encode_number(*number)),

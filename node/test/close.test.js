@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import vm from "node:vm";
 
-import { close, IDBFactory, open } from "../js/index.js";
+import { close, forceCloseDatabase, IDBFactory, install, open } from "../js/index.js";
 
 const settled = (request) =>
   new Promise((resolve, reject) => {
@@ -38,3 +39,12 @@ for (const place of ["memory", "a folder"]) {
     rmSync(folder, { recursive: true });
   });
 }
+
+test("connections of another realm are closed by force as well", { timeout: 10_000 }, async () => {
+  const indexedDB = install(vm.runInContext("globalThis", vm.createContext({})));
+  const database = await settled(indexedDB.open("d"));
+  const closed = new Promise((resolve) => database.addEventListener("close", resolve));
+  forceCloseDatabase(database);
+  await closed;
+  for (const other of [undefined, {}, indexedDB]) assert.throws(() => forceCloseDatabase(other), TypeError);
+});

@@ -64,9 +64,10 @@ export const engineOf = (factory) => engines.get(factory);
 export const placeOf = (factory) => engineOf(factory).place;
 
 // Closes by force all connections to the database that a connection is to.
-export function forceClose({ realm, binding }, database) {
-  if (!(database instanceof binding.interfaces.IDBDatabase)) throw new TypeError("not a connection of larder-idb");
-  wire.begin(CALL.FORCE_CLOSE, peek(database).connection);
+export function forceClose({ realm }, database) {
+  const connection = peek(database)?.connection;
+  if (connection === undefined) throw new TypeError("not a connection of larder-idb");
+  wire.begin(CALL.FORCE_CLOSE, connection);
   wire.ask(realm.fail);
 }
 

@@ -7,6 +7,8 @@ import { AGAIN } from "./wire.js";
 const HAS_LOWER = 8;
 const HAS_UPPER = 16;
 
+const ALL = { lower: undefined, upper: undefined, flags: 0 };
+
 const DIRECTIONS = { __proto__: null, next: 0, nextunique: 1, prev: 2, prevunique: 3 };
 // Bits.
 const OPERATIONS = { __proto__: null, creation: 1, modification: 2, removal: 4 };
@@ -153,11 +155,16 @@ function calls(engine) {
     engine.asked();
   }
 
-  function beginRange(what, number, source, { lower, upper, flags }, d = 0, e = 0, f = 0) {
-    const bits = flags | (lower === undefined ? 0 : HAS_LOWER) | (upper === undefined ? 0 : HAS_UPPER);
-    wire.begin(what, number, source, bits, d, e, f);
+  const bitsOf = ({ lower, upper, flags }) => flags | (lower === undefined ? 0 : HAS_LOWER) | (upper === undefined ? 0 : HAS_UPPER);
+
+  function putBounds({ lower, upper }) {
     if (lower !== undefined) wire.putKey(lower);
     if (upper !== undefined) wire.putKey(upper);
+  }
+
+  function beginRange(what, number, source, range, d = 0, e = 0, f = 0) {
+    wire.begin(what, number, source, bitsOf(range), d, e, f);
+    putBounds(range);
   }
 
   // An answer at once, of whatever size: `begin` writes what is asked.
@@ -354,17 +361,14 @@ function calls(engine) {
       wire.putString(name);
       request();
     },
-    openChanges(connection, { after, consumer, stores, range, operationTypes, values }) {
-      const { lower, upper, flags } = range ?? { flags: 0 };
-      const bits = flags | (lower === undefined ? 0 : HAS_LOWER) | (upper === undefined ? 0 : HAS_UPPER);
+    openChanges(connection, { after, consumer, stores, range = ALL, operationTypes, values }) {
       let kinds = 0;
       for (const name of operationTypes ?? []) kinds |= OPERATIONS[name];
-      wire.begin(CALL.OPEN_CHANGES, connection, consumer === undefined ? 0 : 1, values ? 1 : 0, stores === undefined ? 0 : 1, bits, kinds);
+      wire.begin(CALL.OPEN_CHANGES, connection, consumer === undefined ? 0 : 1, values ? 1 : 0, stores === undefined ? 0 : 1, bitsOf(range), kinds);
       if (consumer === undefined) wire.putNumber(after);
       else wire.putString(consumer);
       if (stores !== undefined) wire.putStrings(stores);
-      if (lower !== undefined) wire.putKey(lower);
-      if (upper !== undefined) wire.putKey(upper);
+      putBounds(range);
       return wire.ask(fail);
     },
     nextChanges(number, changes, isLive) {

@@ -45,6 +45,7 @@ pub(super) fn open(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered
             _request: opening,
             watch: pending,
             upgrade: None,
+            end: None,
         },
     );
     Ok(DONE)

@@ -27,7 +27,7 @@ pub(super) fn put(instance: &mut Instance, mut ask: Ask<'_>) -> Result<Answered>
     Ok(DONE)
 }
 
-/// A value: its objects, with the number that each blob's content gets, which the answer has (`js/blobs.js`); its bytes.
+/// A value: its objects, with the number that each blob's content gets, which the answer has (`js/engine/blobs.js`); its bytes.
 pub(super) fn value(instance: &mut Instance, ask: &mut Ask<'_>) -> Result<Value> {
     let count = ask.count()?;
     let mut objects = Vec::new();
