@@ -1,8 +1,8 @@
 //! IndexedDB for scripts: the interfaces of W3C's "Indexed Database API 3.0" in JavaScript, on an engine and a host that are passed in.
 //!
 //! The modules are plain ES modules without imports but of one another. A host loads `mod.js`, calls `createBinding` in each realm, and
-//! `createFactory` on it for each engine; `README.md` has the contract. This crate holds their sources for hosts in Rust; a host in
-//! JavaScript imports them as they are.
+//! `createFactory` on it for each engine; `README.md` has the contract. This crate holds their sources for hosts in Rust, and
+//! the numbers by which scripts name what an engine has ([`Numbers`]); a host in JavaScript imports the modules as they are.
 //!
 //! ```
 //! let main = larder_binding::source("mod.js").unwrap();
@@ -10,6 +10,10 @@
 //! assert!(larder_binding::names().all(|name| larder_binding::source(name).is_some()));
 //! assert_eq!(larder_binding::source("no such.js"), None);
 //! ```
+
+mod numbers;
+
+pub use numbers::Numbers;
 
 macro_rules! sources {
     ($($name:literal)*) => {

@@ -1,6 +1,7 @@
 //! [`Handles`]: the numbers by which script names what the engine has. A number is given back by `release`, which the binding calls when its object has been
 //! collected.
 
+use larder_binding::Numbers;
 use larder_idb::{
     Connection, Cursor, Error, ErrorName, Index, ObjectStore, Result, Transaction, VersionChange,
 };
@@ -20,58 +21,6 @@ pub(crate) enum Handle {
     Cursor(Cursor, u32, Contents),
     /// With its engine.
     Changes(Changes, u32),
-}
-
-/// All numbers in use, of one kind.
-#[derive(Debug)]
-pub(crate) struct Numbers<T> {
-    all: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Numbers<T> {
-    fn default() -> Self {
-        Self {
-            all: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-}
-
-impl<T> Numbers<T> {
-    pub(crate) fn add(&mut self, item: T) -> u32 {
-        if let Some(number) = self.free.pop()
-            && let Some(place) = self.all.get_mut(number as usize)
-        {
-            *place = Some(item);
-            return number;
-        }
-        self.all.push(Some(item));
-        // Fewer than memory has bytes.
-        u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
-    }
-
-    pub(crate) fn get(&self, number: u32) -> Option<&T> {
-        self.all.get(number as usize)?.as_ref()
-    }
-
-    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
-        self.all.get_mut(number as usize)?.as_mut()
-    }
-
-    pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
-        let item = self.all.get_mut(number as usize)?.take();
-        if item.is_some() {
-            self.free.push(number);
-        }
-        item
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        (0..)
-            .zip(&self.all)
-            .filter_map(|(number, item)| Some((number, item.as_ref()?)))
-    }
 }
 
 /// Handles, and events of which script has not said that it has seen them.

@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
+use larder_binding::Numbers;
 use larder_idb::{ExternalObject, JsString, Result};
 
-use crate::handles::Numbers;
 use crate::inbox::{Arrival, Inbox};
 use crate::lanes::{Lanes, Serial};
 use crate::outcome::{Asked, Contents, Outcome};

@@ -20,7 +20,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'
     give!(pure hooks, ctx, engine, "keepBlob", |buffer: Value<'js>| {
         let bytes = engine.shared.helpers(ctx)?.bytes_of(ctx, buffer)?;
         let content = BlobContent::Memory(Arc::new(bytes));
-        Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().add(Handle::Blob(content)))
+        Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().all.add(Handle::Blob(content)))
     });
     Ok(())
 }
@@ -74,7 +74,7 @@ impl Engine {
             Some((name, modified)) => Some((string_to_js(ctx, &helpers, name)?, *modified)),
         };
         let handle = Handle::Blob(blob.content.clone());
-        let number = self.handles.borrow_mut().add(handle);
+        let number = self.handles.borrow_mut().all.add(handle);
         helpers.kept_blob(ctx, number, blob.range, mime_type, file)
     }
 }

@@ -101,7 +101,7 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
         key_to_js(ctx, &helpers, &key)
     });
     give!(pure hooks, ctx, engine, "release", |handle: u32| {
-        let released = engine.handles.borrow_mut().release(handle);
+        let released = engine.handles.borrow_mut().all.remove(handle);
         if let Some(Handle::Connection(_)) = released {
             // The last handle closes it. A realm that is to stop does so without a turn: it has no further calls.
             if engine.enter(ctx).is_err() {
@@ -121,8 +121,8 @@ fn databases<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> R
         ctx,
         engine,
         "versionChangeDispatched",
-        |token: usize| {
-            let event = engine.handles.borrow_mut().take_versionchange(token);
+        |token: u32| {
+            let event = engine.handles.borrow_mut().version_changes.remove(token);
             drop(event);
             Ok::<_, rquickjs::Error>(())
         }
@@ -199,7 +199,7 @@ fn schema<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Resu
             let name = engine.string(ctx, &name)?;
             let transaction = engine.transaction(ctx, transaction)?;
             let store = checked(ctx, transaction.create_object_store(&name, parameters))?;
-            Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().add(Handle::Store(store)))
+            Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().all.add(Handle::Store(store)))
         }
     );
     give!(
@@ -253,7 +253,7 @@ fn schema<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'js>) -> Resu
                 .store(ctx, store)?
                 .create_index(&name, key_path, options);
             let index = checked(ctx, index)?;
-            Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().add(Handle::Index(index)))
+            Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().all.add(Handle::Index(index)))
         }
     );
     give!(hooks, ctx, engine, "deleteIndex", |store: u32,
@@ -366,6 +366,7 @@ impl Engine {
         Ok(self
             .handles
             .borrow_mut()
+            .all
             .add(Handle::Transaction(transaction)))
     }
 
@@ -382,7 +383,7 @@ impl Engine {
         let store = store.ok_or_else(|| gone(ctx))?;
         let key_path = self.key_path_value(ctx, store.key_path())?;
         let auto_increment = Value::new_bool(ctx.clone(), store.auto_increment());
-        let number = self.handles.borrow_mut().add(Handle::Store(store));
+        let number = self.handles.borrow_mut().all.add(Handle::Store(store));
         let number = Value::new_number(ctx.clone(), f64::from(number));
         array_of(ctx, [number, key_path, auto_increment])
     }
@@ -399,7 +400,7 @@ impl Engine {
         let key_path = self.key_path_value(ctx, index.key_path())?;
         let flags = [index.unique(), index.multi_entry()];
         let [unique, multi_entry] = flags.map(|flag| Value::new_bool(ctx.clone(), flag));
-        let number = self.handles.borrow_mut().add(Handle::Index(index));
+        let number = self.handles.borrow_mut().all.add(Handle::Index(index));
         let number = Value::new_number(ctx.clone(), f64::from(number));
         array_of(ctx, [number, key_path, unique, multi_entry])
     }
@@ -450,7 +451,7 @@ impl Engine {
 
     /// What a number stands for.
     pub(super) fn handle(&self, ctx: &Ctx<'_>, number: u32) -> Result<Handle> {
-        let handle = self.handles.borrow().get(number).cloned();
+        let handle = self.handles.borrow().all.get(number).cloned();
         handle.ok_or_else(|| gone(ctx))
     }
 

@@ -78,7 +78,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, engine: &Rc<Engine>, hooks: &Object<'
                 pending: Mutex::default(),
             };
             let handle = Handle::Changes(Arc::new(changes));
-            Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().add(handle))
+            Ok::<_, rquickjs::Error>(engine.handles.borrow_mut().all.add(handle))
         }
     );
     give!(

@@ -59,7 +59,7 @@ impl Engine {
                     Some(new) => Value::new_number(ctx.clone(), new as f64),
                     None => Value::new_null(ctx.clone()),
                 };
-                let token = self.handles.borrow_mut().add_versionchange(event);
+                let token = self.handles.borrow_mut().version_changes.add(event);
                 self.notify(ctx, (request, "versionChange", old, new, token))
             }
         }
@@ -86,8 +86,8 @@ impl Engine {
                 let (connection, transaction) = {
                     let mut handles = self.handles.borrow_mut();
                     (
-                        handles.add(Handle::Connection(upgrade.connection)),
-                        handles.add(Handle::Transaction(upgrade.transaction)),
+                        handles.all.add(Handle::Connection(upgrade.connection)),
+                        handles.all.add(Handle::Transaction(upgrade.transaction)),
                     )
                 };
                 self.to_be_watched(connection, request);
@@ -102,6 +102,7 @@ impl Engine {
                 let handle = self
                     .handles
                     .borrow_mut()
+                    .all
                     .add(Handle::Connection(connection));
                 self.to_be_watched(handle, request);
                 self.notify(ctx, (request, "opened", none, handle, name, version))
@@ -170,14 +171,14 @@ impl Engine {
             Outcome::Records(records, projection) => self.records(ctx, &records, projection)?,
             Outcome::Cursor(None) | Outcome::Moved(_, None) => Value::new_null(ctx.clone()),
             Outcome::Cursor(Some(cursor)) => {
-                let number = self.handles.borrow_mut().add(Handle::Cursor(cursor));
+                let number = self.handles.borrow_mut().all.add(Handle::Cursor(cursor));
                 Value::new_number(ctx.clone(), f64::from(number))
             }
             // To the page the same cursor.
             Outcome::Moved(number, Some(cursor)) => {
-                self.handles
-                    .borrow_mut()
-                    .replace(number, Handle::Cursor(cursor));
+                if let Some(old) = self.handles.borrow_mut().all.get_mut(number) {
+                    *old = Handle::Cursor(cursor);
+                }
                 Value::new_number(ctx.clone(), f64::from(number))
             }
             Outcome::Databases(all) => {
@@ -280,7 +281,7 @@ impl Engine {
             }
         };
         let handle = Handle::Blob(BlobContent::Stored(object.clone()));
-        let number = self.handles.borrow_mut().add(handle);
+        let number = self.handles.borrow_mut().all.add(handle);
         helpers.kept_blob(ctx, number, (0.0, size), mime_type, file)
     }
 }
