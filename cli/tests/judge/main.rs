@@ -102,6 +102,19 @@ fn round(
 ) -> (Store, usize) {
     let transactions = 1 + random.below(4);
     let did = ours::change(store, random, transactions);
+    let what = format!("{what}, after {did:?}");
+    then_theirs(chromium, store, random, out, &what, forgiven)
+}
+
+/// A turn has been taken in place: all say the same of it. Then Chromium's on a copy, as [`round`] has it.
+fn then_theirs(
+    chromium: &Chromium,
+    store: &Store,
+    random: &mut Random,
+    out: &Path,
+    what: &str,
+    forgiven: Forgiven,
+) -> (Store, usize) {
     let mut ours = dumped(store);
     let mut theirs = databases_of(chromium.dump(store).unwrap());
     if forgiven.errors {
@@ -111,7 +124,7 @@ fn round(
         leave_out_color_spaces(&mut ours);
         leave_out_color_spaces(&mut theirs);
     }
-    agree(&ours, &theirs, &format!("{what}, after {did:?}"));
+    agree(&ours, &theirs, what);
     let seed = random.next();
     let changed = chromium
         .run(store, theirs::SCRIPT, &theirs::arguments(seed), out)

@@ -8,7 +8,7 @@ use larder_fixtures::random::Random;
 use serde_json::{Value, json};
 
 use super::scripts::write_script;
-use super::{agree, databases_of, dumped, records, take_turns, theirs};
+use super::{NOTHING, take_turns, theirs, then_theirs};
 
 /// The native half, if it was built with the tests of `larder-node`: it lies beside this test.
 fn native(folder: &Path) -> Option<PathBuf> {
@@ -64,28 +64,8 @@ fn round(
     };
     let arguments = theirs::arguments(random.next());
     node(store, &arguments, &native, folder.path());
-    let ours = dumped(store);
-    let seen = databases_of(chromium.dump(store).unwrap());
-    agree(
-        &ours,
-        &seen,
-        &format!("{what}, after Node's turn {arguments}"),
-    );
-    let changed = chromium
-        .run(
-            store,
-            theirs::SCRIPT,
-            &theirs::arguments(random.next()),
-            out,
-        )
-        .unwrap();
-    let ours = dumped(&changed.store);
-    agree(
-        &ours,
-        &databases_of(changed.value),
-        &format!("{what}, after Chromium's turn"),
-    );
-    (changed.store, records(&ours))
+    let what = format!("{what}, after Node's turn {arguments}");
+    then_theirs(chromium, store, random, out, &what, NOTHING)
 }
 
 #[test]
