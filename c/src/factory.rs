@@ -135,7 +135,7 @@ pub extern "C" fn larder_factory_force_close(
     guard::succeeds(error, || {
         let this = given(factory, "the factory")?;
         let name = name.to_js_or_none()?;
-        this.factory.force_close(name.as_ref());
+        this.factory.force_close(name.as_ref()).detach();
         Ok(())
     })
 }

@@ -131,6 +131,11 @@ impl<T: Send + 'static> EventsCore<T> {
         locked(&self.state).is_listened
     }
 
+    /// Whether a callback takes the events.
+    pub(crate) fn has_callback(&self) -> bool {
+        locked(&self.state).has_callback
+    }
+
     /// The last handle is gone. Unless a callback has been registered, events that were not taken are dropped.
     pub(crate) fn abandon(&self) {
         let left = {

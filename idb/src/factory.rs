@@ -17,7 +17,7 @@ use crate::quota::Estimate;
 use crate::request::Request;
 use crate::request::completion::Completion;
 use crate::request::driver::Driver;
-use crate::scheduler::Databases;
+use crate::scheduler::{AllClosed, Databases};
 use crate::storage::{Root, Storage, StorageInner};
 
 /// A database that is there.
@@ -200,8 +200,14 @@ impl Factory {
 
     /// Aborts all transactions of a database, or of all, and closes the connections, which get the event
     /// [`ConnectionEvent::Close`](crate::ConnectionEvent::Close).
-    pub fn force_close(&self, name: Option<&JsString>) {
-        self.databases.force_close(name, &Error::forced());
+    ///
+    /// The request ends when they are closed and callbacks that take their events have been called; it does not fail.
+    pub fn force_close(&self, name: Option<&JsString>) -> Request<()> {
+        let (request, completion) = Request::of_storage(self.driver());
+        let end = AllClosed::new(Arc::clone(self.storage().ready()), completion);
+        self.databases
+            .force_close(name, &Error::forced(), Some(&Arc::new(end)));
+        request
     }
 
     /// Repairs this origin's store, which fails to open because it is damaged: what is whole is written anew, what could not be

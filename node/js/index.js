@@ -62,9 +62,10 @@ export async function close(factory = indexedDB) {
   await engine(factory).close();
 }
 
-// Closes all connections to a connection's database, as a browser does when its user deletes the data: they get the event "close".
+// Closes all connections to a connection's database, as a browser does when its user deletes the data: they get the event "close". Resolves when they
+// have.
 export function forceCloseDatabase(database) {
-  forceClose(own, database);
+  return forceClose(database);
 }
 
 // The transactions of a database's change feed, as an async iterator: those that there are, and then those that come (docs/format/feed.md has the options).

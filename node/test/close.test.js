@@ -14,6 +14,17 @@ const settled = (request) =>
     request.onerror = () => reject(request.error);
   });
 
+// Nothing but the close itself keeps the process alive, and nothing but it the factory.
+test("the process stays until connections that are closed by force have their events", { timeout: 30_000 }, async () => {
+  const databaseOf = async (i) => settled(new IDBFactory().open(`d${i}`));
+  for (let i = 0; i < 40; i++) {
+    const database = await databaseOf(i);
+    const closed = new Promise((resolve) => database.addEventListener("close", resolve));
+    const answered = forceCloseDatabase(database);
+    await (i % 2 === 0 ? closed : answered);
+  }
+});
+
 for (const place of ["memory", "a folder"]) {
   test(`what is asked before a factory in ${place} is closed is answered`, { timeout: 10_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "larder-close-"));

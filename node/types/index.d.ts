@@ -67,8 +67,8 @@ export function reset(factory?: IDBFactory): Promise<void>;
 /** Closes all connections. Resolves when all that was committed is on the disk, and the folder is free for another process. */
 export function close(factory?: IDBFactory): Promise<void>;
 
-/** Closes all connections to a connection's database: they get the event "close". */
-export function forceCloseDatabase(database: IDBDatabase): void;
+/** Closes all connections to a connection's database: they get the event "close". Resolves when they have. */
+export function forceCloseDatabase(database: IDBDatabase): Promise<void>;
 
 export type ChangeOperation = "creation" | "modification" | "removal";
 

@@ -47,7 +47,7 @@ fn an_upgrade_that_begins_beside_a_forced_close_comes_to_an_end() {
         let storage = Storage::new(options(2)).unwrap();
         let factory = storage.factory(&Origin::from_url("https://a.example").unwrap());
         let request = factory.open("db", Some(1)).unwrap();
-        let other = thread::spawn(move || factory.force_close(None));
+        let other = thread::spawn(move || factory.force_close(None).detach());
         let connection = request.connection().wait();
         other.join().unwrap();
         drop(connection);

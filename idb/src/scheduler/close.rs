@@ -4,7 +4,36 @@ use std::sync::Arc;
 
 use super::{ConnectionEvent, Database, Open, State};
 use crate::error::Error;
+use crate::events::Handover;
+use crate::executor::{Job, Ready};
+use crate::request::completion::Completion;
 use crate::sync::locked;
+
+/// A request for connections to be closed by force. Each connection keeps it until it is closed and its callback, if it has one, has been
+/// called: with the last of them the request ends.
+pub(crate) struct AllClosed {
+    ready: Arc<Ready>,
+    completion: Option<Completion<()>>,
+}
+
+impl AllClosed {
+    pub(crate) fn new(ready: Arc<Ready>, completion: Completion<()>) -> Self {
+        let completion = Some(completion);
+        Self { ready, completion }
+    }
+}
+
+impl Drop for AllClosed {
+    fn drop(&mut self) {
+        if let Some(completion) = self.completion.take() {
+            self.ready.push(Arc::new(Job::of(move |turn| {
+                if let Some(callback) = completion.complete(Ok(())) {
+                    turn.call(callback);
+                }
+            })));
+        }
+    }
+}
 
 impl Database {
     /// Whether a connection is to be closed, or is closed.
@@ -18,7 +47,7 @@ impl Database {
     pub(crate) fn close(self: &Arc<Self>, connection: u64) {
         let (closed, transactions, is_due) = {
             let mut state = locked(&self.state);
-            state.mark_closing(connection, false);
+            state.mark_closing(connection);
             let transactions = state.transactions.iter();
             let own = transactions.filter(|one| one.plan.connection == connection);
             let own: Vec<_> = own.cloned().collect();
@@ -47,13 +76,18 @@ impl Database {
         }
     }
 
-    /// Aborts all transactions and closes all connections, each of which gets the event of it once that is done.
-    pub(crate) fn force_close(self: &Arc<Self>, why: &Error) {
+    /// Aborts all transactions and closes all connections, each of which gets the event of it once that is done. Each keeps
+    /// `end` until then.
+    pub(crate) fn force_close(self: &Arc<Self>, why: &Error, end: Option<&Arc<AllClosed>>) {
         let (closed, transactions, is_due) = {
             let mut state = locked(&self.state);
             let numbers: Vec<u64> = state.connections.keys().copied().collect();
             for number in &numbers {
-                state.mark_closing(*number, true);
+                state.mark_closing(*number);
+                if let Some(open) = state.connections.get_mut(number) {
+                    open.is_forced = true;
+                    open.ends.extend(end.cloned());
+                }
             }
             let closed = numbers.iter().map(|number| state.close_if_done(*number));
             let closed: Vec<_> = closed.collect();
@@ -74,11 +108,17 @@ impl Database {
 
     /// A connection's events come to their end, the last of them being that it was closed by force.
     pub(super) fn tell_closed(self: &Arc<Self>, closed: Option<Open>) {
-        let Some(open) = closed else {
+        let Some(mut open) = closed else {
             return;
         };
         if open.is_forced {
-            open.core.events.push(ConnectionEvent::Close);
+            // A callback comes before the end of what closed the connection; a host that looks by itself may look when it likes.
+            let ends = std::mem::take(&mut open.ends);
+            let behind: Option<Handover> = match open.core.events.has_callback() {
+                true => Some(Box::new(ends)),
+                false => None,
+            };
+            open.core.events.push_with(ConnectionEvent::Close, behind);
         }
         open.core.events.end();
         // A host that gets the event of the end can open the store elsewhere.
@@ -90,12 +130,11 @@ impl Database {
 }
 
 impl State {
-    fn mark_closing(&mut self, connection: u64, is_forced: bool) {
+    fn mark_closing(&mut self, connection: u64) {
         let Some(open) = self.connections.get_mut(&connection) else {
             return;
         };
         open.is_close_pending = true;
-        open.is_forced |= is_forced;
         // Whatever it makes of a version change that was announced, it no longer stands in its way.
         self.note_dispatched(connection);
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use larder_codec::{JsString, Origin as OriginName};
 
-use super::Database;
+use super::{AllClosed, Database};
 use crate::error::Error;
 use crate::origin::{Origin, Place, Shared, StoreUsers};
 use crate::sync::{Mutex, locked};
@@ -42,10 +42,15 @@ impl Databases {
     }
 
     /// Closes all connections, or those to one database, by force.
-    pub(crate) fn force_close(&self, name: Option<&JsString>, why: &Error) {
+    pub(crate) fn force_close(
+        &self,
+        name: Option<&JsString>,
+        why: &Error,
+        end: Option<&Arc<AllClosed>>,
+    ) {
         for database in self.all() {
             if name.is_none_or(|name| *name == database.name) {
-                database.force_close(why);
+                database.force_close(why, end);
             }
         }
     }
@@ -70,6 +75,6 @@ impl StoreUsers for Databases {
     }
 
     fn force_close(&self, why: &Error) {
-        Self::force_close(self, None, why);
+        Self::force_close(self, None, why, None);
     }
 }

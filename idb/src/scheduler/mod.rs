@@ -13,6 +13,7 @@ mod scope_locks;
 mod transactions;
 mod version_change;
 
+pub(crate) use close::AllClosed;
 pub(crate) use commits::CommitSignal;
 pub(crate) use connection::ConnectionCore;
 pub(crate) use connection_queue::{ConnectionRequest, DeleteListener, OpenListener};
@@ -65,6 +66,8 @@ struct Open {
     is_close_pending: bool,
     /// The host has not asked for that.
     is_forced: bool,
+    /// What ends with it.
+    ends: Vec<Arc<AllClosed>>,
     /// How many of its transactions have not ended.
     transactions: usize,
     /// It is being upgraded.

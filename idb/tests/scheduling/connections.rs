@@ -383,7 +383,7 @@ fn closing_by_force_aborts_and_notifies() {
         let transaction = begin(&connection, &["a"], TransactionMode::ReadWrite);
         put(&transaction, "a", 1.0, "lost").wait().unwrap();
         let finished = transaction.finished();
-        factory(&storage).force_close(Some(&"db".into()));
+        factory(&storage).force_close(Some(&"db".into())).detach();
         assert_eq!(name_of(finished.wait()), ErrorName::AbortError);
         let refused = transaction
             .object_store("a")
@@ -399,6 +399,36 @@ fn closing_by_force_aborts_and_notifies() {
         let connection = open(&storage).wait().unwrap();
         assert_eq!(look(&connection, "a", 1.0), None);
         assert_eq!(look(&connection, "b", 1.0).unwrap(), "kept");
+    }
+}
+
+#[test]
+fn closing_by_force_ends_behind_the_callbacks_and_waits_for_no_host_that_looks_by_itself() {
+    for executor in EXECUTORS {
+        let storage = storage(executor);
+        let (idle, busy, unheard) = (open(&storage), open(&storage), open(&storage));
+        let (idle, busy, unheard) = (
+            idle.wait().unwrap(),
+            busy.wait().unwrap(),
+            unheard.wait().unwrap(),
+        );
+        let log = Log::default();
+        for (name, connection) in [("idle", &idle), ("busy", &busy)] {
+            let log = log.clone();
+            connection.events().on_event(move |_| {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                log.note(name);
+            });
+        }
+        let transaction = begin(&busy, &["a"], TransactionMode::ReadWrite);
+        put(&transaction, "a", 1.0, "lost").detach();
+        factory(&storage).force_close(None).wait().unwrap();
+        let mut heard = log.entries();
+        heard.sort();
+        assert_eq!(heard, ["busy", "idle"]);
+        assert!(unheard.events().try_next().is_some());
+        // There is nothing left to close.
+        factory(&storage).force_close(None).wait().unwrap();
     }
 }
 

@@ -36,7 +36,7 @@ fn a_callback_stays_though_its_event_was_taken_by_another_thread() {
     assert!(storage.run_one());
     assert!(connection.events().try_next().is_some());
     storage.run_until_idle();
-    factory(&storage).force_close(None);
+    factory(&storage).force_close(None).detach();
     storage.run_until_idle();
     assert_eq!(log.entries(), ["close"]);
 }
@@ -53,7 +53,7 @@ fn a_callback_that_another_was_registered_in_place_of_is_not_called_again() {
         events.on_event(move |event| second.note(format!("second: {}", name(&event))));
     });
     storage.run_until_idle();
-    factory(&storage).force_close(None);
+    factory(&storage).force_close(None).detach();
     storage.run_until_idle();
     assert_eq!(log.entries(), ["first: version change", "second: close"]);
 }

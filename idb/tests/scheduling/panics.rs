@@ -85,7 +85,7 @@ fn an_event_s_callback_that_panics_gets_the_next_event() {
             matches!(blocked, Some(larder_idb::DeleteEvent::Blocked { .. })),
             "{blocked:?}"
         );
-        factory(&storage).force_close(None);
+        factory(&storage).force_close(None).detach();
         if matches!(executor, Executor::Driven { .. }) {
             assert!(catch_unwind(AssertUnwindSafe(|| storage.run_until_idle())).is_err());
         }

@@ -16,7 +16,7 @@ import { Realm } from "./realm.js";
 const loop = new Loop(start);
 const { wire } = loop;
 
-// Engines of factories and connections that this module has made, by the object that script has.
+// Engines of the factories that this module has made, by the object that script has, and by their links.
 const engines = new WeakMap();
 
 // Objects of the runtime's own classes.
@@ -52,6 +52,7 @@ export class Interfaces {
     const { indexedDB, link } = this.binding.createFactory(engine.calls, engine.serialize);
     engine.link = link;
     engines.set(indexedDB, engine);
+    engines.set(link, engine);
     onceCollected.register(engine, engine.seat);
     return indexedDB;
   }
@@ -63,12 +64,11 @@ export const engineOf = (factory) => engines.get(factory);
 // {folder, origin}; undefined for databases in memory.
 export const placeOf = (factory) => engineOf(factory).place;
 
-// Closes by force all connections to the database that a connection is to.
-export function forceClose({ realm }, database) {
-  const connection = peek(database)?.connection;
-  if (connection === undefined) throw new TypeError("not a connection of larder-idb");
-  wire.begin(CALL.FORCE_CLOSE, connection);
-  wire.ask(realm.fail);
+// Closes by force all connections to the database that a connection is to; resolves when each has got its event.
+export function forceClose(database) {
+  const state = peek(database);
+  if (state?.connection === undefined) throw new TypeError("not a connection of larder-idb");
+  return engines.get(state.link).forceClose(state.connection);
 }
 
 function compare(realm, first, second) {

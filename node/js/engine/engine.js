@@ -84,14 +84,12 @@ export class Engine {
   }
 
   // Something that is no request of the binding's: a promise.
-  #promise(what) {
-    return new Promise((resolve, reject) => {
-      const number = OWN + this.#last++;
-      this.wire.begin(what, this.seat.number, number);
-      this.wire.ask(this.realm.fail);
-      this.own.set(number, { resolve, reject });
-      this.asked();
-    });
+  #promise(what, handle = this.seat.number) {
+    const number = OWN + this.#last++;
+    this.wire.begin(what, handle, number);
+    this.wire.ask(this.realm.fail);
+    this.asked();
+    return new Promise((resolve, reject) => this.own.set(number, { resolve, reject }));
   }
 
   // Closes all connections; resolves when what was stored is on the disk.
@@ -105,6 +103,11 @@ export class Engine {
     const closed = this.#promise(CALL.CLOSE);
     seat.number = null;
     await closed;
+  }
+
+  // Closes by force all connections to the database that one is to; resolves when each has got its event.
+  forceClose(connection) {
+    return this.#promise(CALL.FORCE_CLOSE, connection);
   }
 
   // Deletes all databases. Connections are closed by force.

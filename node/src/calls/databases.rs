@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use larder_idb::{Connection, OpenEvent, Result};
 
+use super::engines::answer;
 use super::{Answered, DONE, reply};
 use crate::handles::{Handle, gone};
 use crate::inbox::{Arrival, Inbox, Watch};
@@ -120,11 +121,13 @@ pub(super) fn object_store_names(
     }))
 }
 
-/// Closes by force all connections to the database that a connection is to.
+/// Closes by force all connections to the database that a connection is to. Answered behind their events.
 pub(super) fn force_close(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
     let (connection, engine) = instance.handles.connection(ask.word(1))?;
     let name = connection.name().clone();
-    instance.engine(engine)?.factory.force_close(Some(&name));
+    let done = answer(&instance.inbox, engine, ask.word(2));
+    let closing = instance.engine(engine)?.factory.force_close(Some(&name));
+    closing.on_done(done);
     Ok(DONE)
 }
 

@@ -75,7 +75,11 @@ pub(super) fn reset(instance: &mut Instance, ask: Ask<'_>) -> Result<Answered> {
 }
 
 /// Answers a request that is no transaction's.
-fn answer(inbox: &Inbox, engine: u32, request: u32) -> impl FnOnce(Result<()>) + Send + use<> {
+pub(super) fn answer(
+    inbox: &Inbox,
+    engine: u32,
+    request: u32,
+) -> impl FnOnce(Result<()>) + Send + use<> {
     let inbox = inbox.clone();
     move |ended| {
         let outcome = ended.map(|()| Outcome::Nothing);

@@ -93,6 +93,7 @@ impl State {
             core: Arc::clone(core),
             is_close_pending: false,
             is_forced: false,
+            ends: Vec::new(),
             transactions: usize::from(is_upgrading),
             is_upgrading,
             is_handed_over: false,

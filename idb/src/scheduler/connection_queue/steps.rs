@@ -125,7 +125,7 @@ impl Database {
         let is_retired = core.store().is_ok_and(|store| store.is_retired());
         if is_retired || self.origin().is_forced() {
             // Those that there are beside it are of the same store.
-            self.force_close(&Error::forced());
+            self.force_close(&Error::forced(), None);
         } else if self.origin().is_closing() {
             self.close(core.number);
         }

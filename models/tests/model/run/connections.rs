@@ -71,7 +71,7 @@ impl Runner {
             Action::ForceClose { database: number } => {
                 let wanted = number.map(database);
                 let real_name = wanted.as_deref().map(name);
-                self.factory.force_close(real_name.as_ref());
+                self.factory.force_close(real_name.as_ref()).detach();
                 self.world.force_close(wanted.as_deref());
                 Ok(())
             }

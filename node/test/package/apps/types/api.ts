@@ -63,7 +63,7 @@ export async function main(): Promise<void> {
     await acknowledge?.();
     if (position > 100) break;
   }
-  forceCloseDatabase(database);
+  await forceCloseDatabase(database);
   const installed: IDBFactory = install({}, memory);
   await reset(installed);
   await close(factory);
