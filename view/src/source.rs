@@ -14,8 +14,7 @@ pub trait Source: Send + Sync + 'static {
     ///
     /// # Errors
     /// If it cannot be answered. What has been written before that is cut off.
-    fn answer(&self, question: &str, asked: &[u8], answer: &mut dyn Answer)
-    -> Result<(), Refusal>;
+    fn answer(&self, question: &str, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal>;
 }
 
 /// Where an answer goes. What is written is sent as it comes, and waits for a client that reads slowly.
