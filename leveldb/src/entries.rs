@@ -13,8 +13,15 @@ use std::cell::OnceCell;
 pub struct Entries {
     merge: MergeCursor,
     sequence: u64,
-    started: bool,
+    /// Where `advance` goes first: to the first entry, or to this internal key.
+    start: Option<Start>,
     read_value: OnceCell<Vec<u8>>,
+}
+
+#[derive(Debug)]
+enum Start {
+    First,
+    At(Vec<u8>),
 }
 
 impl Entries {
@@ -28,7 +35,7 @@ impl Entries {
         Entries {
             merge,
             sequence,
-            started: false,
+            start: Some(Start::First),
             read_value: OnceCell::new(),
         }
     }
@@ -36,16 +43,21 @@ impl Entries {
     /// To the next entry: whether there is one. What can be asked for afterwards belongs to that entry.
     pub fn advance(&mut self) -> Result<bool> {
         self.read_value.take();
-        if self.started {
-            self.merge.step()?;
-        } else {
-            self.started = true;
-            self.merge.seek_to_first()?;
+        match self.start.take() {
+            None => self.merge.step()?,
+            Some(Start::First) => self.merge.seek_to_first()?,
+            Some(Start::At(target)) => self.merge.seek(&target)?,
         }
         while self.merge.current().is_some() && self.sequence() > self.sequence {
             self.merge.step()?;
         }
         Ok(self.merge.current().is_some())
+    }
+
+    /// To before the first entry of a key, or of the first key behind it: [`advance`](Self::advance) goes there next.
+    pub fn seek(&mut self, key: &[u8]) {
+        let newest = internal_key::seek_tag(internal_key::SEQUENCE_MAX);
+        self.start = Some(Start::At(internal_key::tagged(key, newest)));
     }
 
     fn internal_key(&self) -> &[u8] {

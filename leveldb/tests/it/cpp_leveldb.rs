@@ -82,6 +82,22 @@ fn entries_agree(db: &larder_leveldb::Db, rows: &Rows) {
         last = Some((key, entries.sequence()));
     }
     assert!(seen == *rows);
+    // The walk from a key on is the rest of the walk from the first, of keys that were deleted, too.
+    let walk = |entries: &mut larder_leveldb::Entries, most: usize| {
+        let mut all = Vec::new();
+        while all.len() < most && entries.advance().unwrap() {
+            all.push((entries.key().to_vec(), entries.sequence()));
+        }
+        all
+    };
+    let all = walk(&mut db.snapshot().entries(), usize::MAX);
+    for (key, _) in all.iter().step_by(97) {
+        let first = all.iter().position(|(other, _)| other == key).unwrap();
+        let mut rest = db.snapshot().entries();
+        rest.seek(key);
+        let expected: Vec<_> = all.iter().skip(first).take(5).cloned().collect();
+        assert_eq!(walk(&mut rest, 5), expected);
+    }
 }
 
 #[test]
