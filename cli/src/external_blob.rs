@@ -3,6 +3,9 @@
 use std::fmt;
 use std::io::{self, Read};
 
+use larder_backing_store::last_modified_ms;
+use larder_codec::JsString;
+
 /// An external object of a record, opened for reading.
 pub struct ExternalBlob<'s> {
     /// MIME type, in UTF-16 units.
@@ -32,6 +35,21 @@ pub struct FileInfo {
     pub name: Vec<u16>,
     /// Last modification, in milliseconds since 1970.
     pub last_modified_ms: f64,
+}
+
+impl FileInfo {
+    /// Of a file as a record's list has it.
+    pub(crate) fn new(name: &JsString, last_modified_micros: i64) -> Self {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "JavaScript has no other kind of number"
+        )]
+        let last_modified_ms = last_modified_ms(last_modified_micros) as f64;
+        Self {
+            name: name.units().to_vec(),
+            last_modified_ms,
+        }
+    }
 }
 
 /// Resolves the external objects of one record. Implemented over a blob directory, and in memory

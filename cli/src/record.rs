@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Read};
 
-use larder_backing_store::{ObjectStoreMetadata, Store, last_modified_ms};
+use larder_backing_store::{ObjectStoreMetadata, Store};
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_codec::value::{
     Decoder, Envelope, Evaluator, Foreign, HostObject, Object, ParsedKeyPath, Tree,
@@ -241,15 +241,7 @@ impl BlobSource for StoreBlobs<'_> {
                 name,
                 last_modified_micros,
             }) => {
-                let milliseconds = last_modified_ms(*last_modified_micros);
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "JavaScript has no other kind of number"
-                )]
-                let file = FileInfo {
-                    name: name.units().to_vec(),
-                    last_modified_ms: milliseconds as f64,
-                };
+                let file = FileInfo::new(name, *last_modified_micros);
                 (blob, Some(file))
             }
         };

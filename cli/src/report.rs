@@ -24,9 +24,12 @@ pub(crate) fn complain(what: &str) {
 /// stays bounded however damaged a store is.
 const SAID_MAX: usize = 10_000;
 
+/// Takes each problem: its kind (`damaged`, `note`, …), and what it is.
+type Say = Box<dyn FnMut(&str, &str)>;
+
 /// Collects problems and reports them as they come.
 pub struct Report {
-    sink: Box<dyn Write>,
+    say: Say,
     said: HashSet<String>,
     unsaid: u64,
     damaged: bool,
@@ -42,9 +45,21 @@ impl Report {
 
     /// A report on any sink.
     #[must_use]
-    pub fn new(sink: Box<dyn Write>) -> Self {
+    pub fn new(mut sink: Box<dyn Write>) -> Self {
+        Self::saying(Box::new(move |kind, text| {
+            // Nothing better can be done if standard error is gone.
+            let _ = match kind {
+                "" => writeln!(sink, "larder: {text}"),
+                kind => writeln!(sink, "larder: {kind}: {text}"),
+            };
+        }))
+    }
+
+    /// A report whose problems are taken one by one, with their kinds.
+    #[must_use]
+    pub(crate) fn saying(say: Say) -> Self {
         Self {
-            sink,
+            say,
             said: HashSet::new(),
             unsaid: 0,
             damaged: false,
@@ -99,8 +114,7 @@ impl Report {
             return;
         }
         if !self.said.contains(&text) {
-            // Nothing better can be done if standard error is gone.
-            let _ = writeln!(self.sink, "larder: {kind}: {text}");
+            (self.say)(kind, &text);
             self.said.insert(text);
         }
     }
@@ -113,7 +127,7 @@ impl Report {
     /// The exit status that follows from what was reported.
     pub fn exit_status(&mut self) -> ExitCode {
         if self.unsaid > 0 {
-            let _ = writeln!(self.sink, "larder: and {} more problems", self.unsaid);
+            (self.say)("", &format!("and {} more problems", self.unsaid));
         }
         ExitCode::from(match (self.failed, self.damaged) {
             (true, _) => EXIT_USAGE,

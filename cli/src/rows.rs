@@ -33,7 +33,7 @@ pub(crate) struct Rows {
 /// What became of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+pub(crate) enum State {
     /// Visible, and for an index row: of its record's version.
     Live,
     /// An index row whose record was overwritten or deleted.
@@ -199,7 +199,7 @@ impl PerStore for Rows {
 }
 
 /// Index rows are stale unless their record's data row has their version; everything else that is visible is live.
-fn state(store: &Store, row: &RowKey<'_>, value: &[u8]) -> State {
+pub(crate) fn state(store: &Store, row: &RowKey<'_>, value: &[u8]) -> State {
     let RowKey::IndexData(key) = row else {
         return State::Live;
     };
@@ -217,7 +217,7 @@ fn state(store: &Store, row: &RowKey<'_>, value: &[u8]) -> State {
     }
 }
 
-fn class(row: &RowKey<'_>) -> &'static str {
+pub(crate) fn class(row: &RowKey<'_>) -> &'static str {
     match row {
         RowKey::Global(_) => "global",
         RowKey::Scopes(_) => "undo log",
@@ -234,7 +234,7 @@ fn class(row: &RowKey<'_>) -> &'static str {
     }
 }
 
-fn key_text(row: &RowKey<'_>) -> String {
+pub(crate) fn key_text(row: &RowKey<'_>) -> String {
     match row {
         RowKey::Global(key) => format!("{key:?}"),
         RowKey::Scopes(key) => format!("{key:?}"),
@@ -278,7 +278,7 @@ fn key_text(row: &RowKey<'_>) -> String {
     }
 }
 
-fn value_text(value: &RowValue<'_>) -> String {
+pub(crate) fn value_text(value: &RowValue<'_>) -> String {
     match value {
         RowValue::Int(number) | RowValue::VarInt(number) => number.to_string(),
         RowValue::Bool(flag) => flag.to_string(),

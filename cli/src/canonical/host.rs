@@ -170,6 +170,13 @@ fn external(writer: &mut Writer<'_, '_, '_>, index: u32, is_file: bool) -> Resul
     push_member(out, "type");
     push_units_name(out, &blob.mime_type);
     if let Some(pieces) = &mut writer.whole {
+        if pieces.limits.bytes < usize::MAX {
+            if let Some(size) = blob.size {
+                push(out, format_args!(",\"size\":{size}"));
+            }
+            push(out, format_args!(",\"object\":{index}"));
+            return Ok(());
+        }
         out.extend_from_slice(b",\"bytes\":{");
         let (found, failed) = pieces.hex_member(out, &mut blob.content)?;
         push(out, format_args!(",\"len\":{found}}},\"size\":{found}"));

@@ -17,6 +17,9 @@ mod value;
 pub use document::{Extent, write_document};
 pub use error::Error;
 pub use key::write_key;
-pub use value::{Browser, stream_value, write_value};
+pub use text::Limits;
+#[cfg(feature = "view")]
+pub(crate) use value::name_of;
+pub use value::{Browser, limited_value, stream_value, write_value};
 
 pub use crate::external_blob::{BlobSource, ExternalBlob, FileInfo, NoBlobs};

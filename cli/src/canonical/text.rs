@@ -104,6 +104,28 @@ const WAITING_LEN_MAX: usize = 1 << 20;
 /// Where whole values go: text that waits, and what takes it when it is long.
 pub(super) struct Pieces<'w> {
     pub(super) out: &'w mut dyn Write,
+    pub(super) limits: Limits,
+}
+
+/// How much of a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Units of a string; behind them come `units`, how many there are, and `cut`.
+    pub string_units: usize,
+    /// Bytes of a buffer or a picture; behind them comes `cut`. With such a limit contents of blobs are left out: they have `object`, the
+    /// number of the external object, in place of `bytes`.
+    pub bytes: usize,
+    /// Values. What an object or a list has when so many are written is only counted: `left`.
+    pub nodes: usize,
+}
+
+impl Limits {
+    /// Everything.
+    pub const NONE: Self = Self {
+        string_units: usize::MAX,
+        bytes: usize::MAX,
+        nodes: usize::MAX,
+    };
 }
 
 impl Pieces<'_> {
@@ -128,17 +150,22 @@ impl Pieces<'_> {
         } else {
             b",\"utf16\":\""
         });
+        let len = string.len_units();
+        let mut left = len.min(self.limits.string_units);
         let mut units = string.units();
         let mut piece = Vec::with_capacity(PIECE_LEN.min(string.len_units()) + 1);
         loop {
             piece.clear();
-            piece.extend(units.by_ref().take(PIECE_LEN));
+            piece.extend(units.by_ref().take(PIECE_LEN.min(left)));
+            left -= piece.len();
             // A pair must not be cut.
             if piece
                 .last()
                 .is_some_and(|unit| (0xd800..0xdc00).contains(unit))
             {
+                let before = piece.len();
                 piece.extend(units.next());
+                left = left.saturating_sub(piece.len() - before);
             }
             if piece.is_empty() {
                 break;
@@ -153,6 +180,9 @@ impl Pieces<'_> {
             self.relieve(waiting)?;
         }
         waiting.push(b'"');
+        if len > self.limits.string_units {
+            push(waiting, format_args!(",\"units\":{len},\"cut\":true"));
+        }
         Ok(())
     }
 
@@ -162,11 +192,13 @@ impl Pieces<'_> {
             waiting,
             format_args!("{{\"len\":{},\"hex\":\"", bytes.len()),
         );
-        for piece in bytes.chunks(PIECE_LEN) {
+        let shown = &bytes[..bytes.len().min(self.limits.bytes)];
+        for piece in shown.chunks(PIECE_LEN) {
             push_digits(waiting, piece);
             self.relieve(waiting)?;
         }
-        waiting.extend_from_slice(b"\"}");
+        let is_cut = shown.len() < bytes.len();
+        waiting.extend_from_slice(if is_cut { b"\",\"cut\":true}" } else { b"\"}" });
         Ok(())
     }
 

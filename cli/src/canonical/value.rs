@@ -11,7 +11,7 @@ use larder_codec::value::{
 use super::error::Error;
 use super::host;
 use super::text::{
-    Pieces, push, push_bytes, push_json_str, push_member, push_name, push_number,
+    Limits, Pieces, push, push_bytes, push_json_str, push_member, push_name, push_number,
     push_string_members,
 };
 use crate::external_blob::BlobSource;
@@ -94,13 +94,39 @@ pub fn stream_value(
     blobs: &mut dyn BlobSource,
     browser: Browser,
 ) -> io::Result<Vec<Error>> {
-    let mut writer = Writer::new(waiting, tree, blobs, browser, Some(Pieces { out }));
+    let pieces = Pieces {
+        out,
+        limits: Limits::NONE,
+    };
+    let mut writer = Writer::new(waiting, tree, blobs, browser, Some(pieces));
     match writer.run() {
         Ok(()) => Ok(writer.problems),
         Err(Error::Io(error)) => Err(error),
         // Others are among the problems.
         Err(error) => Err(io::Error::other(error)),
     }
+}
+
+/// Writes the canonical form of a value, as far as the limits go. Blobs are opened for what is to be said of them, and not read.
+///
+/// # Errors
+/// If `out` takes no more.
+pub fn limited_value(
+    out: &mut dyn Write,
+    tree: &Tree<'_>,
+    blobs: &mut dyn BlobSource,
+    browser: Browser,
+    limits: Limits,
+) -> io::Result<()> {
+    let mut waiting = Vec::new();
+    let pieces = Pieces { out, limits };
+    let mut writer = Writer::new(&mut waiting, tree, blobs, browser, Some(pieces));
+    match writer.run() {
+        Err(Error::Io(error)) => return Err(error),
+        // What is wrong with blobs stands where they are.
+        Ok(()) | Err(_) => {}
+    }
+    out.write_all(&waiting)
 }
 
 /// What is still to be written, innermost last.
@@ -132,6 +158,8 @@ pub(super) struct Writer<'w, 't, 'a> {
     pub(super) whole: Option<Pieces<'w>>,
     /// With whole values: what is wrong with blobs.
     pub(super) problems: Vec<Error>,
+    /// How many values have been written.
+    nodes: usize,
     /// The canonical id of each object that has been visited.
     ids: Vec<Option<u32>>,
     next_id: u32,
@@ -153,6 +181,7 @@ impl<'w, 't, 'a> Writer<'w, 't, 'a> {
             browser,
             whole,
             problems: Vec::new(),
+            nodes: 0,
             ids: vec![None; tree.object_count()],
             next_id: 0,
             open: Vec::new(),
@@ -211,6 +240,10 @@ impl<'w, 't, 'a> Writer<'w, 't, 'a> {
         mut properties: std::slice::Iter<'t, Property<'a>>,
         first: bool,
     ) -> Result<(), Error> {
+        if self.is_full() {
+            let left = elements.filter(|(_, slot)| slot.is_some()).count() + properties.len();
+            return self.end_list(left);
+        }
         let element = elements.find_map(|(at, slot)| slot.map(|value| (at, value)));
         let comma = if first { "" } else { "," };
         let value = if let Some((at, value)) = element {
@@ -222,8 +255,7 @@ impl<'w, 't, 'a> Writer<'w, 't, 'a> {
             self.out.push(b',');
             property.value
         } else {
-            self.out.extend_from_slice(b"]}");
-            return Ok(());
+            return self.end_list(0);
         };
         self.open.push(Open::Properties {
             elements,
@@ -240,9 +272,11 @@ impl<'w, 't, 'a> Writer<'w, 't, 'a> {
         first: bool,
         is_map: bool,
     ) -> Result<(), Error> {
+        if self.is_full() {
+            return self.end_list(if is_map { slots.len() / 2 } else { slots.len() });
+        }
         let Some(key) = slots.next().copied().flatten() else {
-            self.out.extend_from_slice(b"]}");
-            return Ok(());
+            return self.end_list(0);
         };
         let value = if is_map {
             slots.next().copied().flatten()
@@ -264,7 +298,23 @@ impl<'w, 't, 'a> Writer<'w, 't, 'a> {
         self.value(key)
     }
 
+    /// Whether nothing more of lists is written.
+    fn is_full(&self) -> bool {
+        let pieces = self.whole.as_ref();
+        pieces.is_some_and(|pieces| self.nodes >= pieces.limits.nodes)
+    }
+
+    /// The end of properties or entries, of which so many are left out, and of their object.
+    fn end_list(&mut self, left: usize) -> Result<(), Error> {
+        match left {
+            0 => self.out.extend_from_slice(b"]}"),
+            _ => push(self.out, format_args!("],\"left\":{left}}}")),
+        }
+        Ok(())
+    }
+
     fn value(&mut self, value: Value<'a>) -> Result<(), Error> {
+        self.nodes += 1;
         match value {
             Value::Undefined => self.out.extend_from_slice(b"{\"t\":\"undefined\"}"),
             Value::Null => self.out.extend_from_slice(b"{\"t\":\"null\"}"),
@@ -445,7 +495,7 @@ impl<'w, 't, 'a> Writer<'w, 't, 'a> {
 }
 
 /// The `t` of an object.
-fn name_of(object: &Object<'_>) -> &'static str {
+pub(crate) fn name_of(object: &Object<'_>) -> &'static str {
     match object {
         Object::Plain(_) => "Object",
         Object::Array(_) => "Array",

@@ -49,7 +49,8 @@ fn key(value: &Value, depth: usize) -> Result<Key, String> {
     }
 }
 
-fn from_hex(text: &str) -> Option<Vec<u8>> {
+/// The bytes that hex digits stand for, if they do.
+pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
     let byte = |pair: &[u32]| match pair {

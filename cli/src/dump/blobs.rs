@@ -31,7 +31,7 @@ pub(super) struct BlobFolder {
 
 /// An external object as a record's line lists it. Field names are part of the command's contract.
 #[derive(Debug, Serialize)]
-pub(super) struct SavedObject {
+pub(crate) struct SavedObject {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<JsString>,
@@ -52,6 +52,16 @@ pub(super) struct SavedObject {
 }
 
 impl SavedObject {
+    /// Describes an external object. What is wrong with its content comes back.
+    #[cfg(feature = "view")]
+    pub(crate) fn describe(
+        store: &Store,
+        database_id: DatabaseId,
+        object: &ExternalObject,
+    ) -> io::Result<(Self, Option<Box<dyn std::error::Error>>)> {
+        Self::save(store, database_id, object, None)
+    }
+
     /// Describes an external object and copies its content if there is a folder for it. What is wrong with the content
     /// comes back; an error means that the copy could not be written.
     pub(super) fn save(

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use larder_backing_store::{DatabaseMetadata, ObjectStoreMetadata};
 use larder_codec::idb_key::KeyPart;
 use larder_codec::shown::{Piece, walk};
-use larder_codec::value::{IsoDate, JsNumber};
+use larder_codec::value::{IsoDate, JsNumber, Tree};
 use larder_codec::{JsString, RawKey};
 
-use super::blobs::BlobFolder;
+use super::blobs::{BlobFolder, SavedObject};
 use super::records::{Record, RecordWriter, write_records};
 use crate::display::Hex;
 use crate::output::Output;
@@ -36,12 +36,7 @@ impl PerStore for Jsonl {
     }
 
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
-        let mut lines = Lines {
-            output: &mut self.output,
-            origin,
-            head: Vec::new(),
-            line: Vec::new(),
-        };
+        let mut lines = JsonLines::new(&mut self.output, origin);
         write_records(scan, self.blobs.as_mut(), &mut lines)
     }
 
@@ -50,16 +45,27 @@ impl PerStore for Jsonl {
     }
 }
 
-struct Lines<'o> {
-    output: &'o mut Output,
+/// Lines of records, into any output.
+pub(crate) struct JsonLines<'o> {
+    output: &'o mut dyn Write,
     origin: &'o StoreOrigin,
     /// What all lines of an object store begin with.
     head: Vec<u8>,
     line: Vec<u8>,
 }
 
-impl RecordWriter for Lines<'_> {
-    fn object_store(
+impl<'o> JsonLines<'o> {
+    pub(crate) fn new(output: &'o mut dyn Write, origin: &'o StoreOrigin) -> Self {
+        Self {
+            output,
+            origin,
+            head: Vec::new(),
+            line: Vec::new(),
+        }
+    }
+
+    /// The records of this object store come next.
+    pub(crate) fn object_store(
         &mut self,
         database: &DatabaseMetadata,
         object_store: &ObjectStoreMetadata,
@@ -79,28 +85,55 @@ impl RecordWriter for Lines<'_> {
         Ok(())
     }
 
-    fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
+    /// One record: its key, its stored bytes, and the value with what it refers to, or why it cannot be shown.
+    pub(crate) fn record(
+        &mut self,
+        key: RawKey<'_>,
+        bytes: &[u8],
+        value: Result<(&Tree<'_>, &[SavedObject]), &str>,
+    ) -> io::Result<()> {
         let line = &mut self.line;
         line.clear();
         line.extend_from_slice(&self.head);
-        push_key(line, record.key);
-        match &record.value {
-            Ok(value) => {
+        push_key(line, key);
+        match value {
+            Ok((tree, objects)) => {
                 line.extend_from_slice(b",\"value\":");
-                push_value(line, value.tree)?;
-                if !value.objects.is_empty() {
+                push_value(line, tree)?;
+                if !objects.is_empty() {
                     line.extend_from_slice(b",\"external\":");
-                    serde_json::to_writer(&mut *line, value.objects)?;
+                    serde_json::to_writer(&mut *line, objects)?;
                 }
             }
             Err(problem) => {
                 line.extend_from_slice(b",\"error\":");
                 serde_json::to_writer(&mut *line, problem)?;
-                write!(line, ",\"raw\":\"{}\"", Hex(record.bytes))?;
+                write!(line, ",\"raw\":\"{}\"", Hex(bytes))?;
             }
         }
         line.extend_from_slice(b"}\n");
         self.output.write_all(line)
+    }
+}
+
+impl RecordWriter for JsonLines<'_> {
+    fn object_store(
+        &mut self,
+        database: &DatabaseMetadata,
+        object_store: &ObjectStoreMetadata,
+    ) -> io::Result<()> {
+        JsonLines::object_store(self, database, object_store)
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
+        let value = record.value.as_ref();
+        let value = value.map(|value| (value.tree, value.objects));
+        JsonLines::record(
+            self,
+            record.key,
+            record.bytes,
+            value.map_err(|problem| *problem),
+        )
     }
 }
 

@@ -216,6 +216,16 @@ impl OpenFeeds {
         }
     }
 
+    /// The feed of the database of this name, which need not be text.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub fn of(&self, database: &JsString) -> Result<&Feed, FeedError> {
+        let found = self.feeds.iter().find(|(of, _)| of == database);
+        let none = || FeedError::NoFeed(Some(database.to_string_lossy()));
+        found.map(|(_, feed)| feed).ok_or_else(none)
+    }
+
     /// What the feeds are like, by the databases' names.
     ///
     /// # Errors

@@ -99,17 +99,22 @@ impl PerStore for Find {
         if *left == 0 {
             return Ok(());
         }
-        let found = find(scan, pattern, &mut |hit| {
-            match json {
-                true => write_json(output, origin, hit)?,
-                false => write_text(output, *style, origin, hit)?,
-            }
-            *left -= 1;
-            Ok(match *left {
-                0 => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            })
-        });
+        let found = find(
+            scan,
+            pattern,
+            &mut || ControlFlow::Continue(()),
+            &mut |hit| {
+                match json {
+                    true => write_json(output, origin, hit)?,
+                    false => write_text(output, *style, origin, hit)?,
+                }
+                *left -= 1;
+                Ok(match *left {
+                    0 => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                })
+            },
+        );
         found.map(drop)
     }
 

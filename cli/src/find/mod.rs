@@ -53,13 +53,17 @@ pub enum HitPlace<'h> {
 /// What takes hits; it breaks when it has enough.
 type Sink<'s> = &'s mut dyn FnMut(&Hit<'_>) -> std::io::Result<ControlFlow<()>>;
 
-/// Finds a pattern in what a scan's selection has.
+/// Called for each record before it is looked at; it breaks when no more are wanted.
+type Tick<'t> = &'t mut dyn FnMut() -> ControlFlow<()>;
+
+/// Finds a pattern in what a scan's selection has. `tick` is called for each record that is looked at, and may end it.
 ///
 /// # Errors
 /// If the output or the store cannot be used any more.
 pub fn find(
     scan: &mut Scan<'_>,
     pattern: &Pattern,
+    tick: Tick<'_>,
     sink: Sink<'_>,
 ) -> Result<ControlFlow<()>, Stop> {
     for database in scan.databases()? {
@@ -69,7 +73,7 @@ pub fn find(
         for object_store in scan.object_stores(&database) {
             let found = match pattern {
                 Pattern::Key(key) => by_key(scan, &database, object_store, key, sink)?,
-                _ => in_records(scan, &database, object_store, pattern, sink)?,
+                _ => in_records(scan, &database, object_store, pattern, tick, sink)?,
             };
             if found.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -137,6 +141,7 @@ fn in_records(
     database: &DatabaseMetadata,
     object_store: &ObjectStoreMetadata,
     pattern: &Pattern,
+    tick: Tick<'_>,
     sink: Sink<'_>,
 ) -> Result<ControlFlow<()>, Stop> {
     let store = scan.store;
@@ -144,6 +149,9 @@ fn in_records(
     let next = CursorDirection::Next;
     let mut records = store.records(database.id, object_store.id, next);
     while scan.advance(|| records.next())? {
+        if tick().is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
         let key = records.primary_key()?;
         let mut stopped = Ok(ControlFlow::Continue(()));
         let mut hit = |place: HitPlace<'_>, kind: &str, text: &str| {
@@ -177,6 +185,21 @@ fn in_records(
         }
     }
     Ok(ControlFlow::Continue(()))
+}
+
+/// Breaks if a record has what fits.
+#[cfg(feature = "view")]
+pub(crate) fn fits(
+    key: RawKey<'_>,
+    tree: &larder_codec::value::Tree<'_>,
+    objects: &[larder_codec::external_object::ExternalObject],
+    pattern: &Pattern,
+) -> ControlFlow<()> {
+    in_key(key, pattern, &mut |_, _, _| ControlFlow::Break(()))?;
+    walk(tree, objects, &mut |_, leaf| match pattern.find(&leaf) {
+        Some(_) => ControlFlow::Break(()),
+        None => ControlFlow::Continue(()),
+    })
 }
 
 const fn kind(leaf: &Leaf<'_>) -> &'static str {

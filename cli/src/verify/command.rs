@@ -84,7 +84,10 @@ impl PerStore for Verify {
 
     fn store(&mut self, scan: &mut Scan<'_>, origin: &StoreOrigin) -> Result<(), Stop> {
         let progress = &mut scan.progress;
-        let verdict = verify(scan.store, self.options, &mut || progress.tick())?;
+        let verdict = verify(scan.store, self.options, &mut || {
+            progress.tick();
+            Ok(())
+        })?;
         if !verdict.is_clean() {
             scan.report.damage_is_said();
         }

@@ -50,7 +50,7 @@ impl Checker<'_> {
         let mut newest_level = 0;
         let mut file: Option<(String, Option<&LiveFile>)> = None;
         while entries.advance()? {
-            (self.tick)();
+            (self.tick)()?;
             self.verdict.counts.entries += 1;
             let key = entries.key();
             let name = entries.file_name();

@@ -95,14 +95,14 @@ impl Verdict {
 }
 
 /// Checks a store, which must be open with [`OnDamage::Skip`](larder_leveldb::OnDamage::Skip) if damage is to be listed. `tick`
-/// is called for each row.
+/// is called for each row; its error ends it.
 ///
 /// # Errors
 /// If the store cannot be read on. What is damaged is a finding, not an error.
 pub fn verify(
     store: &Store,
     options: VerifyOptions,
-    tick: &mut dyn FnMut(),
+    tick: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<Verdict, Error> {
     let mut problems = Vec::new();
     let databases = store.databases(&mut problems)?;
@@ -135,7 +135,7 @@ struct Checker<'a> {
     databases: &'a [DatabaseMetadata],
     options: VerifyOptions,
     verdict: Verdict,
-    tick: &'a mut dyn FnMut(),
+    tick: &'a mut dyn FnMut() -> Result<(), Error>,
 }
 
 impl<'a> Checker<'a> {

@@ -34,7 +34,7 @@ impl<'a> Checker<'a> {
         // A second position, to look rows up.
         let mut lookup = self.store.rows();
         while rows.next()? {
-            (self.tick)();
+            (self.tick)()?;
             self.verdict.counts.rows += 1;
             let key = rows.key();
             // The walk over all entries has named those that cannot be decoded.
