@@ -18,6 +18,8 @@ mod run;
 mod shared;
 mod stat;
 mod verify;
+#[cfg(feature = "view")]
+mod view;
 
 pub use archive::{ExportArgs, ExportFormat, ImportArgs};
 pub use copy::{ConflictRule, CopyArgs};
@@ -35,6 +37,8 @@ pub use run::RunArgs;
 pub use shared::{OutputTo, ReportFormat, ReportTo, StoreFormat, WhichContent, WhichStores};
 pub use stat::StatArgs;
 pub use verify::VerifyArgs;
+#[cfg(feature = "view")]
+pub use view::ViewArgs;
 
 /// Exit codes, as the help text promises them.
 pub const EXIT_HELP: &str = "Exit status:
@@ -121,6 +125,10 @@ pub enum Command {
     /// Find texts, keys and types in keys and values.
     #[command(after_help = EXIT_HELP, long_about = find::FIND_ABOUT, after_long_help = find::FIND_EXAMPLES)]
     Find(FindArgs),
+    /// Look at stores in a browser, on a page of this machine alone.
+    #[cfg(feature = "view")]
+    #[command(long_about = view::VIEW_ABOUT, after_long_help = view::VIEW_EXAMPLES)]
+    View(ViewArgs),
     /// Show what takes how much space, and what maintenance would give back.
     #[command(after_help = EXIT_HELP, long_about = stat::STAT_ABOUT, after_long_help = stat::STAT_EXAMPLES)]
     Stat(StatArgs),

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use larder_backing_store::{ErrorKind, OpenOptions, RowNames, Store, StorePaths};
+use larder_backing_store::{ErrorKind, OpenOptions, RowNames, StorePaths};
 use larder_codec::JsString;
-use larder_leveldb::storage::{DiskFileSystem, FileSystem, files_without_permission};
-use larder_leveldb::{OnDamage, TailKind};
+use larder_leveldb::OnDamage;
+use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
 use crate::args::{Cli, ColorWhen, Command, CopyArgs, DumpFormat, ExportFormat};
 use crate::bucket_names::BucketNames;
@@ -29,10 +29,13 @@ use crate::scan::{Scan, Selection, Stop};
 #[cfg(feature = "scripts")]
 use crate::scripts;
 use crate::stat::Stat;
+use crate::store_notes::report_notes;
 use crate::store_origin::{StoreOrigin, origins_text};
 use crate::stores_at::{WHERE_STORES_ARE, locate, with_only_store};
 use crate::table::TableExport;
 use crate::verify::Verify;
+#[cfg(feature = "view")]
+use crate::view;
 use crate::{archive, dump, feed, ls, manual, remote, repair, rows};
 
 /// Runs a command line.
@@ -64,6 +67,8 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         #[cfg(feature = "scripts")]
         Command::Run(args) => return scripts::run(args),
+        #[cfg(feature = "view")]
+        Command::View(args) => return view::run(args),
         Command::Import(args) => return archive::import(args, cli.quiet),
         Command::Feed(args) => return feed::run(&args.command),
         Command::Repair(args) => {
@@ -310,7 +315,7 @@ impl Session<'_> {
             self.report.note(&place, note);
         }
         if is_beside {
-            self.notes(&store, &place);
+            report_notes(&*self.fs, &store, &mut self.report);
         }
         if self.selection.is_in(names.databases()) {
             self.selection_found = true;
@@ -344,66 +349,6 @@ impl Session<'_> {
             scan.tally.finish(scan.report, &store);
         }
         result
-    }
-
-    /// Reports what the user should read about the store before trusting what comes out.
-    fn notes(&mut self, store: &Store, place: &str) {
-        if let Some(holder) = store.lock_holder() {
-            let holder = holder.pid.map_or_else(
-                || "another process".to_owned(),
-                |pid| format!("process {pid}"),
-            );
-            self.report.note(
-                place,
-                format_args!("in use by {holder}; this is how it stood a moment ago"),
-            );
-        }
-        if let Some(note) = store.order().note() {
-            self.report.note(place, note);
-        }
-        for tail in store.torn_tails() {
-            // A store in use is written to while it is read.
-            let why = match store.lock_holder() {
-                Some(_) => "which was not complete when it was read",
-                None => "as a crash leaves it",
-            };
-            match tail.kind {
-                TailKind::Cut => self.report.note(
-                    place,
-                    format_args!(
-                        "{} ends in the middle of a write at byte {}, {why}",
-                        tail.file, tail.offset
-                    ),
-                ),
-                _ => self.report.note(place, tail),
-            }
-        }
-        if !store.damage().is_empty() {
-            let forbidden = files_without_permission(&*self.fs, &store.paths().leveldb);
-            for path in forbidden.unwrap_or_default() {
-                self.report.unreadable(
-                    path.display(),
-                    "this user may not read the file, which need not be damaged: run larder as the user that owns it",
-                );
-            }
-        }
-        let recovery = store.recovery();
-        match recovery.undone.len() {
-            0 => {}
-            1 => self
-                .report
-                .note(place, "1 unfinished transaction is shown undone"),
-            more => self.report.note(
-                place,
-                format_args!("{more} unfinished transactions are shown undone"),
-            ),
-        }
-        if let Some((one, other)) = recovery.contested {
-            let note = format_args!(
-                "unfinished transactions {one} and {other} held the same lock; Chromium would take that for corruption and discard the store"
-            );
-            self.report.note(place, note);
-        }
     }
 
     fn finish(mut self, mut command: Box<dyn PerStore>) -> ExitCode {

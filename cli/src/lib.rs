@@ -39,12 +39,15 @@ mod set_aside;
 mod sizes;
 mod sqlite;
 pub mod stat;
+mod store_notes;
 mod store_origin;
 mod stores_at;
 mod style;
 pub mod table;
 mod value_json;
 pub mod verify;
+#[cfg(feature = "view")]
+mod view;
 mod within;
 
 pub use command::run;

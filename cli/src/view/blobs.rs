@@ -1,0 +1,101 @@
+//! `blob`: the content of a blob or file.
+
+use std::io::{self, Read};
+
+use larder_codec::external_object::{BlobInfo, ExternalObject};
+use larder_view::{Answer, Form, Refusal};
+use serde::Deserialize;
+
+use super::asked::{OneRecord, read};
+use super::failed;
+use super::record::{stored, unreadable};
+use super::stores::{Looked, OpenStore, Stores, refused};
+use crate::record::ValueReader;
+
+/// A blob or file of a record.
+#[derive(Deserialize)]
+pub(super) struct OneBlob {
+    #[serde(flatten)]
+    pub(super) one: OneRecord,
+    object: usize,
+    length: Option<u64>,
+}
+
+pub(super) fn blob(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
+    let asked: OneBlob = read(asked)?;
+    let open = stores.open(asked.one.at.store)?;
+    let (object, mut content) = opened(&open, &asked)?;
+    drop(object);
+    answer.set_form(Form::Bytes);
+    let most = asked.length.unwrap_or(u64::MAX);
+    io::copy(&mut (&mut content).take(most), &mut AnswerWriter(answer))?;
+    Ok(())
+}
+
+/// As an attachment, under the name of the file.
+pub(super) fn download(
+    stores: &Stores,
+    asked: &OneBlob,
+    answer: &mut dyn Answer,
+) -> Result<(), Refusal> {
+    let open = stores.open(asked.one.at.store)?;
+    let (object, mut content) = opened(&open, asked)?;
+    let (blob, name) = match &object {
+        ExternalObject::File { blob, name, .. } => (blob, Some(name.to_string_lossy())),
+        ExternalObject::Blob(blob) => (blob, None),
+        ExternalObject::FileSystemAccessHandle { .. } => return Err(nothing()),
+    };
+    answer.set_form(Form::Attachment {
+        name: name.map_or_else(|| format!("blob-{}", asked.object), Into::into),
+        size: u64::try_from(blob.size_bytes).ok(),
+    });
+    io::copy(&mut content, &mut AnswerWriter(answer))?;
+    Ok(())
+}
+
+fn nothing() -> Refusal {
+    Refusal::NotFound("the record has no content there".to_owned())
+}
+
+fn opened(
+    open: &OpenStore,
+    asked: &OneBlob,
+) -> Result<(ExternalObject, impl Read + use<>), Refusal> {
+    let looked: Looked<'_> = open.looked(asked.one.at)?;
+    let found = stored(looked, &asked.one)?;
+    let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
+    let key = asked.one.primary_key.key()?;
+    let object = reader.read(key, found.value(), |_, objects| {
+        objects.get(asked.object).cloned()
+    });
+    let object = object.map_err(unreadable)?.ok_or_else(nothing)?;
+    let blob: &BlobInfo = match &object {
+        ExternalObject::Blob(blob) | ExternalObject::File { blob, .. } => blob,
+        ExternalObject::FileSystemAccessHandle { .. } => return Err(nothing()),
+    };
+    let content = looked
+        .store
+        .open_blob(looked.database.id, blob)
+        .map_err(refused)?;
+    Ok((object, content))
+}
+
+/// An answer as a writer of its own size.
+pub(super) struct AnswerWriter<'a>(pub(super) &'a mut dyn Answer);
+
+impl io::Write for AnswerWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// What a person downloads is whole, or its end is missing and the browser says so.
+pub(super) fn copy_file(path: &std::path::Path, answer: &mut dyn Answer) -> Result<(), Refusal> {
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    io::copy(&mut file, &mut AnswerWriter(answer))?;
+    Ok(())
+}

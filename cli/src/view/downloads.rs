@@ -1,0 +1,155 @@
+//! `download`: what a person keeps.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+use larder_backing_store::CursorDirection;
+use larder_leveldb::storage::DiskFileSystem;
+use larder_view::{Answer, Form, Refusal};
+use serde::Deserialize;
+
+use super::asked::{Content, InStore, OneRecord, Range, read};
+use super::blobs::{AnswerWriter, OneBlob, copy_file, download as download_blob};
+use super::failed;
+use super::record::{stored, unreadable};
+use super::records::Cursor;
+use super::said::Said;
+use super::stores::{Stores, refused};
+use crate::archive::{ArchiveWriter, Form as ArchiveForm, Source};
+use crate::canonical::{Browser, stream_value};
+use crate::dump::{JsonLines, SavedObject};
+use crate::progress::Progress;
+use crate::record::{StoreBlobs, ValueReader};
+use crate::scan::{Scan, Stop};
+
+/// Lines are gathered to so many bytes.
+const BUFFER_BYTES: usize = 64 << 10;
+
+#[derive(Deserialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+enum Asked {
+    Jsonl(Seen),
+    Archive(Content),
+    Canonical(OneRecord),
+    Blob(OneBlob),
+}
+
+/// The records of a table.
+#[derive(Deserialize)]
+struct Seen {
+    #[serde(flatten)]
+    at: InStore,
+    #[serde(flatten)]
+    range: Range,
+}
+
+pub(super) fn download(
+    stores: &Stores,
+    asked: &[u8],
+    answer: &mut dyn Answer,
+) -> Result<(), Refusal> {
+    match read(asked)? {
+        Asked::Jsonl(seen) => json_lines(stores, seen, answer),
+        Asked::Archive(content) => archive(stores, &content, answer),
+        Asked::Canonical(one) => canonical(stores, &one, answer),
+        Asked::Blob(one) => download_blob(stores, &one, answer),
+    }
+}
+
+fn attachment(answer: &mut dyn Answer, name: String) {
+    answer.set_form(Form::Attachment { name, size: None });
+}
+
+/// What is seen, a record a line (docs/format/jsonl.md).
+fn json_lines(
+    stores: &Stores,
+    Seen { at, range }: Seen,
+    answer: &mut dyn Answer,
+) -> Result<(), Refusal> {
+    let open = stores.open(at.store)?;
+    let looked = open.looked(at)?;
+    let direction = CursorDirection::from(range.direction);
+    let ends = range.ends()?;
+    let mut cursor = Cursor::open(looked, &ends.range()?, direction, None)?;
+    attachment(
+        answer,
+        format!("{}.jsonl", looked.object_store.name.to_string_lossy()),
+    );
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, AnswerWriter(answer));
+    let mut lines = JsonLines::new(&mut out, &open.origin);
+    lines.object_store(looked.database, looked.object_store)?;
+    let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
+    while cursor.advance(&mut |_| ())? {
+        let key = cursor.primary_key().map_err(refused)?;
+        let bytes = cursor.value().map_err(refused)?;
+        let written = reader.read(key, bytes, |tree, objects| {
+            let of =
+                |object| Ok(SavedObject::describe(looked.store, looked.database.id, object)?.0);
+            let objects: io::Result<Vec<SavedObject>> = objects.iter().map(of).collect();
+            lines.record(key, bytes, Ok((tree, &objects?)))
+        });
+        match written {
+            Ok(written) => written?,
+            Err(error) => lines.record(key, bytes, Err(&error.to_string()))?,
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// An archive in one file (docs/format/archive.md), which is made whole first: it ends with what could not be read.
+fn archive(stores: &Stores, content: &Content, answer: &mut dyn Answer) -> Result<(), Refusal> {
+    let number = content
+        .store
+        .ok_or_else(|| Refusal::Malformed("store is missing".to_owned()))?;
+    let open = stores.open(number)?;
+    let selection = open.selection(content)?;
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let path = folder.path().join("archive.jsonl");
+    let fs = Arc::new(DiskFileSystem::new());
+    let mut writer = ArchiveWriter::begin(fs, &path, ArchiveForm::File).map_err(failed)?;
+    let said = Said::default();
+    let (mut report, mut progress) = (said.report(), Progress::new(true));
+    let mut scan = Scan::new(&open.store, &selection, &mut report, &mut progress);
+    let leveldb = &open.store.paths().leveldb;
+    let source = Source {
+        origin: &open.origin.shown,
+        identifier: open.origin.identifier(),
+        bucket: open.origin.bucket.as_deref(),
+        folder: std::path::Path::new(leveldb.file_name().unwrap_or_default()),
+    };
+    writer
+        .store(&mut scan, &source)
+        .map_err(|stop| match stop {
+            Stop::Output(error) => failed(error),
+            Stop::Store(error) => refused(error),
+        })?;
+    writer.finish().map_err(failed)?;
+    attachment(answer, "archive.jsonl".to_owned());
+    copy_file(&path, answer)
+}
+
+/// One record's value, whole (docs/format/canonical.md).
+fn canonical(stores: &Stores, one: &OneRecord, answer: &mut dyn Answer) -> Result<(), Refusal> {
+    let open = stores.open(one.at.store)?;
+    let looked = open.looked(one.at)?;
+    let found = stored(looked, one)?;
+    let browser = Browser::of_schema(looked.store.schema_version());
+    let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
+    attachment(answer, "record.json".to_owned());
+    let mut out = AnswerWriter(answer);
+    let mut waiting = Vec::new();
+    let written = reader.read(one.primary_key.key()?, found.value(), |tree, objects| {
+        let mut blobs = StoreBlobs {
+            store: looked.store,
+            database_id: looked.database.id,
+            objects,
+        };
+        stream_value(&mut out, &mut waiting, tree, &mut blobs, browser)
+    });
+    // What is wrong with blobs stands where they are.
+    let _problems = written.map_err(unreadable)??;
+    waiting.push(b'\n');
+    out.write_all(&waiting)?;
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! `hidden`: rows that lie in the files and that no page sees.
+
+use larder_backing_store::SCHEMA_VERSION_MAX;
+use larder_codec::row_key::RowKey;
+use larder_codec::{DatabaseId, ObjectStoreId, RowValue, range};
+use larder_leveldb::EntryKind;
+use larder_view::{Answer, Refusal};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::answer_json;
+use super::asked::{Hex, read};
+use super::row::engine;
+use super::shown::{hex, limited};
+use super::stores::{OpenStore, Stores};
+use crate::rows::{State, class, key_text, state, value_text};
+
+/// So many rows come at most, and so many are looked at for one answer.
+const LIMIT_MAX: usize = 500;
+const PASSED_MAX: usize = 50_000;
+/// So many characters of a key and of a value are shown.
+const TEXT_MAX: usize = 300;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    store: usize,
+    database: Option<i64>,
+    object_store: Option<i64>,
+    index: Option<i64>,
+    after: Option<Hex>,
+    limit: usize,
+}
+
+pub(super) fn hidden(
+    stores: &Stores,
+    asked: &[u8],
+    answer: &mut dyn Answer,
+) -> Result<(), Refusal> {
+    let asked: Asked = read(asked)?;
+    let open = stores.open(asked.store)?;
+    let Some(snapshot) = open.store.snapshot() else {
+        // SQLite overwrites rows.
+        return answer_json(answer, &json!({"rows": [], "more": false}));
+    };
+    let mut entries = snapshot.entries();
+    // A page ends between two keys.
+    let mut newest: Vec<u8> = Vec::new();
+    let mut is_first = true;
+    if let Some(Hex(after)) = &asked.after {
+        entries.seek(after);
+        newest.clone_from(after);
+        is_first = false;
+    } else if let Some(low) = low(&asked) {
+        entries.seek(&low);
+    }
+    let schema = open.store.schema_version().unwrap_or(SCHEMA_VERSION_MAX);
+    let limit = asked.limit.clamp(1, LIMIT_MAX);
+    let (mut rows, mut passed, mut more) = (Vec::new(), 0, false);
+    let begins_behind = asked.after.is_some();
+    let mut is_behind = !begins_behind;
+    while entries.advance().map_err(engine)? {
+        let key = entries.key();
+        let is_hidden = !is_first && key == newest;
+        if !is_hidden {
+            if rows.len() >= limit || passed >= PASSED_MAX {
+                more = true;
+                break;
+            }
+            is_behind = true;
+            newest.clear();
+            newest.extend_from_slice(key);
+            is_first = false;
+        }
+        // What comes of the key of `after` was in the page before.
+        if !is_behind {
+            continue;
+        }
+        passed += 1;
+        let decoded = RowKey::decode_exact(key);
+        match decoded.as_ref().map(|row| place(row, &asked)) {
+            Ok(Place::In) => {}
+            Ok(Place::Beyond) => break,
+            Ok(Place::Outside) => continue,
+            Err(_) if asked.database.is_some() => continue,
+            Err(_) => {}
+        }
+        let value = entries.value().map_err(engine)?;
+        let Some((state, why)) = hidden_state(&open, &decoded, entries.kind(), is_hidden, value)
+        else {
+            continue;
+        };
+        let mut row = json!({
+            "state": state,
+            "class": decoded.as_ref().map_or("undecodable", class),
+            "key": match &decoded {
+                Ok(row) => limited(key_text(row), TEXT_MAX),
+                Err(error) => error.to_string(),
+            },
+            "sequence": entries.sequence(),
+            "file": entries.file_name(),
+            "why": why,
+        });
+        if let (Ok(decoded), EntryKind::Value) = (&decoded, entries.kind()) {
+            row["value"] = match RowValue::decode_exact(decoded, value, schema) {
+                Ok(value) => limited(value_text(&value), TEXT_MAX).into(),
+                Err(error) => error.to_string().into(),
+            };
+        }
+        rows.push(row);
+    }
+    let mut page = json!({"rows": rows, "more": more});
+    if more {
+        page["after"] = hex(&newest).into();
+    }
+    answer_json(answer, &page)
+}
+
+/// Where the rows that are asked for begin.
+fn low(asked: &Asked) -> Option<Vec<u8>> {
+    let database = DatabaseId::new(asked.database?)?;
+    match asked.object_store.and_then(ObjectStoreId::new) {
+        Some(object_store) => Some(range::object_store_rows_low(database, object_store)),
+        None => Some(range::database_low(database)),
+    }
+}
+
+enum Place {
+    In,
+    Outside,
+    /// None that follow are asked for.
+    Beyond,
+}
+
+fn place(row: &RowKey<'_>, asked: &Asked) -> Place {
+    let Some(database) = asked.database else {
+        return Place::In;
+    };
+    let (of, object_store, index) = match row {
+        RowKey::Record(key) => (key.database_id, Some(key.object_store_id.get()), None),
+        RowKey::IndexData(key) => {
+            let index = Some(key.index_id.get());
+            (key.database_id, Some(key.object_store_id.get()), index)
+        }
+        RowKey::ObjectStoreMetadata(key) => {
+            (key.database_id, Some(key.object_store_id.get()), None)
+        }
+        RowKey::IndexMetadata(key) => (key.database_id, Some(key.object_store_id.get()), None),
+        RowKey::Database(key) => (key.database_id, None, None),
+        _ => return Place::Outside,
+    };
+    if of.get() > database {
+        return Place::Beyond;
+    }
+    let is_wanted = of.get() == database
+        && asked
+            .object_store
+            .is_none_or(|wanted| object_store == Some(wanted))
+        && asked.index.is_none_or(|wanted| index == Some(wanted));
+    match (is_wanted, asked.object_store, object_store) {
+        (true, ..) => Place::In,
+        (false, Some(wanted), Some(found)) if of.get() == database && found > wanted => {
+            Place::Beyond
+        }
+        _ => Place::Outside,
+    }
+}
+
+/// Why a page does not see a row, if it does not.
+fn hidden_state(
+    open: &OpenStore,
+    decoded: &Result<RowKey<'_>, larder_codec::Error>,
+    kind: EntryKind,
+    is_hidden: bool,
+    value: &[u8],
+) -> Option<(&'static str, &'static str)> {
+    if kind == EntryKind::Deletion {
+        return Some((
+            "deletion",
+            "it says that the row was deleted; older ones of this key may follow",
+        ));
+    }
+    if kind == EntryKind::Lost {
+        return None;
+    }
+    if is_hidden {
+        return Some((
+            "overwritten",
+            "a newer row of this key, or its deletion, hides it",
+        ));
+    }
+    match decoded {
+        Ok(RowKey::Scopes(_)) => Some((
+            "undo",
+            "Chromium wrote it to be able to take back a transaction that has not ended, or to clean up behind one that has",
+        )),
+        Ok(row) if state(&open.store, row, value) == State::Stale => Some((
+            "stale",
+            "the record that it leads to has changed since, or is deleted: Chromium passes over it and removes it some day",
+        )),
+        _ => None,
+    }
+}

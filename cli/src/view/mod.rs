@@ -1,0 +1,77 @@
+//! `larder view`: what the page of larder-view asks, answered over stores (view/README.md).
+
+mod asked;
+mod blobs;
+mod command;
+mod counts;
+mod downloads;
+mod feed;
+mod hidden;
+mod preview;
+mod problems;
+mod record;
+mod records;
+mod row;
+mod said;
+mod search;
+mod shown;
+mod stores;
+mod tree;
+
+pub(crate) use command::run;
+
+use std::fmt::Display;
+
+use larder_view::{Answer, Refusal, Source};
+use serde_json::Value;
+
+use stores::Stores;
+
+/// The stores below a path.
+struct Viewed {
+    stores: Stores,
+    /// What could not be looked at on the way to them.
+    notes: Vec<String>,
+}
+
+impl Source for Viewed {
+    fn answer(&self, question: &str, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
+        let stores = &self.stores;
+        match question {
+            "stores" => tree::stores(stores, &self.notes, answer),
+            "store" => tree::store(stores, asked, answer),
+            "objectStores" => tree::object_stores(stores, asked, answer),
+            "state" => tree::state(stores, answer),
+            "counts" => counts::counts(stores, asked, answer),
+            "records" => records::records(stores, asked, answer),
+            "record" => record::record(stores, asked, answer),
+            "json" => record::json(stores, asked, answer),
+            "row" => row::row(stores, asked, answer),
+            "hidden" => hidden::hidden(stores, asked, answer),
+            "search" => search::search(stores, asked, answer),
+            "problems" => problems::problems(stores, asked, answer),
+            "feed" => feed::feed(stores, asked, answer),
+            "blob" => blobs::blob(stores, asked, answer),
+            "download" => downloads::download(stores, asked, answer),
+            other => Err(Refusal::NotFound(format!("there is no question {other:?}"))),
+        }
+    }
+}
+
+fn answer_json(answer: &mut dyn Answer, value: &Value) -> Result<(), Refusal> {
+    let text = serde_json::to_vec(value).map_err(failed)?;
+    Ok(answer.write_all(&text)?)
+}
+
+/// One line, which is sent at once.
+fn answer_line(answer: &mut dyn Answer, value: &Value) -> Result<(), Refusal> {
+    let mut text = serde_json::to_vec(value).map_err(failed)?;
+    text.push(b'\n');
+    answer.write_all(&text)?;
+    Ok(answer.flush()?)
+}
+
+/// What has no better kind.
+fn failed(error: impl Display) -> Refusal {
+    Refusal::Failed(error.to_string())
+}

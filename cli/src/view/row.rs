@@ -1,0 +1,131 @@
+//! `row`: where a record comes from.
+
+use larder_codec::row_key::{RecordKey, RecordTable};
+use larder_codec::value::Envelope;
+use larder_leveldb::EntryKind;
+use larder_view::{Answer, Refusal};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer_json;
+use super::asked::{OneRecord, read};
+use super::record::stored;
+use super::shown::hex;
+use super::stores::{Looked, Stores, refused};
+use crate::display::Size;
+
+/// So many bytes come at once.
+const BYTES_MAX: usize = 4096;
+/// So many older rows are listed.
+const HISTORY_MAX: usize = 100;
+
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(flatten)]
+    one: OneRecord,
+    #[serde(default)]
+    offset: usize,
+}
+
+pub(super) fn row(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
+    let Asked { one, offset } = read(asked)?;
+    let open = stores.open(one.at.store)?;
+    let looked = open.looked(one.at)?;
+    let record = stored(looked, &one)?;
+    let bytes = record.value();
+    let shown = bytes.get(offset..).unwrap_or_default();
+    let shown = shown.get(..BYTES_MAX).unwrap_or(shown);
+    let mut key = Vec::new();
+    RecordKey {
+        database_id: looked.database.id,
+        object_store_id: looked.object_store.id,
+        table: RecordTable::Data,
+        key: one.primary_key.key()?,
+    }
+    .encode(&mut key);
+    let history = history(looked, &key)?;
+    let mut row = json!({
+        "rowKeyHex": hex(&key),
+        "size": bytes.len(),
+        "offset": offset,
+        "hex": hex(shown),
+        "envelope": envelope(bytes),
+    });
+    if let Some(version) = record.version() {
+        row["version"] = version.get().into();
+    }
+    if let Some(newest) = history.iter().find(|row| row["state"] == "live") {
+        row["sequence"] = newest["sequence"].clone();
+        row["file"] = newest["file"].clone();
+    }
+    row["history"] = history.into();
+    answer_json(answer, &row)
+}
+
+/// Every row of this key that is still in LevelDB's files, the newest first. SQLite keeps none.
+fn history(looked: Looked<'_>, key: &[u8]) -> Result<Vec<Value>, Refusal> {
+    let Some(snapshot) = looked.store.snapshot() else {
+        return Ok(Vec::new());
+    };
+    let mut entries = snapshot.entries();
+    entries.seek(key);
+    let mut rows = Vec::new();
+    while entries.advance().map_err(engine)? && entries.key() == key && rows.len() < HISTORY_MAX {
+        let state = match (entries.kind(), rows.len()) {
+            (EntryKind::Value, 0) => "live",
+            (EntryKind::Value, _) => "overwritten",
+            (EntryKind::Deletion, _) => "deletion",
+            (EntryKind::Lost, _) => "lost",
+        };
+        rows.push(json!({
+            "sequence": entries.sequence(),
+            "state": state,
+            "file": entries.file_name(),
+            "size": entries.value().map_err(engine)?.len(),
+        }));
+    }
+    Ok(rows)
+}
+
+pub(super) fn engine(error: larder_leveldb::Error) -> Refusal {
+    refused(error.into())
+}
+
+/// What is around V8's bytes, in words.
+fn envelope(bytes: &[u8]) -> Vec<(String, String)> {
+    let mut said = Vec::new();
+    let mut say = |what: &str, how: String| said.push((what.to_owned(), how));
+    if bytes.starts_with(&[0xff, 0x11, 0x02]) {
+        say("compression", "Snappy".to_owned());
+    }
+    let mut buffer = Vec::new();
+    match Envelope::peel(bytes, &mut buffer) {
+        Err(error) => say("not readable", error.to_string()),
+        Ok(Envelope::InBlob { size, index }) => {
+            let what = format!(
+                "the value lies in a blob: external object {index} of the record, {}",
+                Size(size)
+            );
+            say("place", what);
+        }
+        Ok(Envelope::Inline(payload)) => {
+            let versions = payload.versions();
+            say("Blink's version", versions.blink.to_string());
+            say("V8's version", versions.v8.to_string());
+            let trailer = payload.trailer();
+            if !trailer.is_empty() {
+                say(
+                    "trailer",
+                    format!(
+                        "{} bytes: the interfaces that a reader needs",
+                        trailer.len()
+                    ),
+                );
+            }
+            if buffer.len() > bytes.len() {
+                say("unpacked", Size(buffer.len() as u64).to_string());
+            }
+        }
+    }
+    said
+}
