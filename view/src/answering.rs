@@ -149,8 +149,8 @@ impl Write for Outgoing {
             *left = rest.ok_or_else(|| io::Error::other("the content is longer than its size"))?;
         }
         self.buffer.extend_from_slice(&bytes[..taken]);
-        let is_line = self.form == Form::Lines && self.buffer.last() == Some(&b'\n');
-        if is_line || self.buffer.len() == PIECE_BYTES {
+        let ends_line = self.form == Form::Lines && bytes[..taken].contains(&b'\n');
+        if ends_line || self.buffer.len() == PIECE_BYTES {
             self.send_buffer()?;
         }
         Ok(taken)

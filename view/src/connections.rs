@@ -108,7 +108,7 @@ impl Connections {
 }
 
 impl Connection {
-    /// What gives way first; `None` never does. Strangers can open connections, and send slowly or read nothing, but cannot show the token.
+    /// What gives way first; `None` never does. What comes without the token can be many, send slowly or read nothing; it cannot take a place from what has shown it.
     fn rank(&self) -> Option<u8> {
         let is_authorised = self.is_authorised.load(Relaxed);
         let is_busy = self.answers.load(Relaxed) > 0;

@@ -96,3 +96,97 @@ pub(crate) fn disposition(name: &str) -> String {
     }
     format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_keeps_what_is_harmless() {
+        for name in [
+            "notes.jsonl",
+            "a b (1).txt",
+            "ü €.png",
+            "日本語.bin",
+            "x",
+            "CONSOLE.txt",
+            "COM10",
+            "LPT",
+            "x.NUL",
+        ] {
+            assert_eq!(cleaned(name), name);
+        }
+    }
+
+    #[test]
+    fn a_name_loses_what_is_not() {
+        let cases = [
+            ("../../etc/passwd", "etcpasswd"),
+            ("..\\..\\a.exe", "a.exe"),
+            ("C:\\a", "Ca"),
+            ("a\r\nb\0c\u{7f}d\u{85}e", "abcde"),
+            ("a\u{202e}gpj.exe", "agpj.exe"),
+            ("a\u{2066}b\u{200f}c\u{feff}d\u{200b}e", "abcde"),
+            (" .hidden. ", "hidden"),
+            ("a\"b", "ab"),
+            ("a.txt . .", "a.txt"),
+            ("NUL", "_NUL"),
+            ("nul.txt", "_nul.txt"),
+            ("Com1.tar.gz", "_Com1.tar.gz"),
+            ("LPT\u{b2}", "_LPT\u{b2}"),
+            ("CON .txt", "_CON .txt"),
+            ("conin$", "_conin$"),
+            ("N\u{200b}UL", "_NUL"),
+            ("...", "download"),
+            ("/", "download"),
+            ("", "download"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(cleaned(name), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_name_is_cut_between_characters_and_keeps_its_ending() {
+        for name in ["a", "ü", "日", "😀"] {
+            for ending in [".jsonl", "", ".ü", ".an ending that is none"] {
+                for first in ["", "x", "xy", "xyz"] {
+                    let whole = format!("{first}{}{ending}", name.repeat(300));
+                    let cut = cleaned(&whole);
+                    assert!(
+                        cut.len() <= BYTES_MAX && cut.len() > BYTES_MAX - 24,
+                        "{cut}"
+                    );
+                    let kept = if ending.len() <= ENDING_MAX {
+                        ending
+                    } else {
+                        ""
+                    };
+                    let begins = cut.strip_suffix(kept).unwrap();
+                    assert!(whole.starts_with(begins), "{cut}");
+                }
+            }
+        }
+        assert_eq!(
+            cleaned(&format!("{}{}", "a".repeat(145), " ".repeat(300))),
+            "a".repeat(145)
+        );
+        let reserved = cleaned(&format!("NUL{}.txt", " ".repeat(300)));
+        assert!(
+            reserved.starts_with("_NUL") && reserved.ends_with(".txt"),
+            "{reserved}"
+        );
+    }
+
+    #[test]
+    fn a_disposition_has_the_name_twice() {
+        assert_eq!(
+            disposition("a b.txt"),
+            "attachment; filename=\"a b.txt\"; filename*=UTF-8''a%20b.txt"
+        );
+        assert_eq!(
+            disposition("é'.txt"),
+            "attachment; filename=\"_'.txt\"; filename*=UTF-8''%C3%A9%27.txt"
+        );
+    }
+}

@@ -93,3 +93,14 @@ pub(crate) fn check_question<B>(request: &Request<B>, token: &Secret) -> Result<
 pub(crate) fn too_long() -> Denial {
     Denial::new(StatusCode::PAYLOAD_TOO_LARGE, "longer than 64 KiB")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_authority_is_as_a_browser_writes_it() {
+        assert_eq!(authority(8080), "127.0.0.1:8080");
+        assert_eq!(authority(80), "127.0.0.1");
+    }
+}

@@ -29,3 +29,47 @@ pub(crate) fn file(path: &str) -> Option<&'static File> {
     let path = if path == "/" { "/index.html" } else { path };
     FILES.iter().find(|file| file.path == path)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Paths and contents of what is below a folder.
+    #[expect(clippy::disallowed_methods, reason = "the sources of the page")]
+    fn below(folder: &Path, path: &str, found: &mut Vec<(String, Vec<u8>)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let path = format!("{path}/{}", entry.file_name().to_str().unwrap());
+            match entry.file_type().unwrap().is_dir() {
+                true => below(&entry.path(), &path, found),
+                false => found.push((path, std::fs::read(entry.path()).unwrap())),
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_served_and_no_other() {
+        let mut found = Vec::new();
+        below(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("page"),
+            "",
+            &mut found,
+        );
+        for (path, bytes) in &found {
+            let file = file(path).unwrap_or_else(|| panic!("{path} is not in FILES"));
+            assert_eq!(file.bytes, bytes, "{path}");
+            let media_type = match path.rsplit_once('.').map(|(_, ending)| ending) {
+                Some("html") => "text/html; charset=utf-8",
+                Some("js") => "text/javascript; charset=utf-8",
+                Some("css") => "text/css; charset=utf-8",
+                Some("svg") => "image/svg+xml",
+                _ => panic!("{path}: what is it?"),
+            };
+            assert_eq!(file.media_type, media_type, "{path}");
+        }
+        assert_eq!(found.len(), FILES.len());
+        assert_eq!(file("/").unwrap().path, "/index.html");
+    }
+}
