@@ -52,7 +52,7 @@ impl Body for Content {
             Kind::Whole(bytes) => std::mem::take(bytes),
             Kind::Pieces { pieces, left } => match ready!(pieces.poll_recv(context)) {
                 Some(Piece::Bytes(bytes)) => {
-                    *left = left.map(|left| left - bytes.len() as u64);
+                    *left = left.map(|left| left.saturating_sub(bytes.len() as u64));
                     bytes
                 }
                 Some(Piece::End) => return Poll::Ready(None),

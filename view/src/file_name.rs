@@ -7,7 +7,7 @@ const BYTES_MAX: usize = 150;
 /// An ending that is at most as long is kept when a name is cut.
 const ENDING_MAX: usize = 16;
 
-/// `name` without what a file system, or the person who reads it, could take for something else.
+/// `name` without what a file system, or its reader, could take for something else.
 pub(crate) fn cleaned(name: &str) -> String {
     let kept: String = name.chars().filter(|&unit| !is_left_out(unit)).collect();
     let kept = kept.trim_matches(is_margin);

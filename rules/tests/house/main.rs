@@ -22,7 +22,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The folders of the packages that are the product: libraries, bindings and the command.
-const PRODUCT: [&str; 11] = [
+const PRODUCT: [&str; 12] = [
     "codec",
     "leveldb",
     "remote-files",
@@ -33,6 +33,7 @@ const PRODUCT: [&str; 11] = [
     "c",
     "binding",
     "js-host",
+    "view",
     "cli",
 ];
 
