@@ -171,11 +171,16 @@ impl Answer for Outgoing {
         if self.beginning.is_none() || !self.buffer.is_empty() {
             return;
         }
-        self.left = match form {
-            Form::Attachment { size, .. } => size,
-            Form::Json | Form::Lines | Form::Bytes => None,
-        };
+        self.left = size(&form);
         self.form = form;
+    }
+}
+
+/// How many bytes an answer has, if that is known before they come.
+pub(crate) fn size(form: &Form) -> Option<u64> {
+    match form {
+        Form::Attachment { size, .. } => *size,
+        Form::Json | Form::Lines | Form::Bytes => None,
     }
 }
 

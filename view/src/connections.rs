@@ -13,11 +13,18 @@ use tokio::time::{Instant, sleep_until};
 pub(crate) struct Connections {
     max: usize,
     grace: Duration,
-    all: Mutex<(u64, BTreeMap<u64, Arc<Connection>>)>,
+    all: Mutex<Numbered>,
     left: Notify,
 }
 
-/// What is remembered of a connection.
+#[derive(Default)]
+struct Numbered {
+    /// The last number that was given.
+    last: u64,
+    connections: BTreeMap<u64, Arc<Connection>>,
+}
+
+/// What is remembered of a connection. One thread has all connections, so that nothing is ordered by these atomics.
 pub(crate) struct Connection {
     since: Instant,
     /// Whether it has ever shown the token, or a ticket.
@@ -65,50 +72,50 @@ impl Connections {
     fn try_admit(self: &Arc<Self>) -> Result<Place, Instant> {
         let now = Instant::now();
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.1.len() < self.max {
-            let connection = Arc::new(Connection {
-                since: now,
-                is_authorised: AtomicBool::new(false),
-                answers: AtomicUsize::new(0),
-                is_given_up: AtomicBool::new(false),
-                give_up: Notify::new(),
-            });
-            all.0 += 1;
-            let number = all.0;
-            all.1.insert(number, Arc::clone(&connection));
+        if all.connections.len() < self.max {
+            let connection = Arc::new(Connection::new(now));
+            all.last += 1;
+            let number = all.last;
+            all.connections.insert(number, Arc::clone(&connection));
             return Ok(Place {
                 connections: Arc::clone(self),
                 number,
                 connection,
             });
         }
-        let is_given_up = |connection: &Arc<Connection>| connection.is_given_up.load(Relaxed);
-        if all.1.values().any(is_given_up) {
-            return Err(now + self.grace);
+        let again = now + self.grace;
+        let connections = || all.connections.values();
+        if connections().any(|connection| connection.is_given_up.load(Relaxed)) {
+            return Err(again);
         }
-        let ranked = all
-            .1
-            .values()
-            .filter_map(|connection| Some((connection.rank()?, connection)));
+        let ranked = connections().filter_map(|it| Some((it.rank()?, it)));
         // The first of a rank is the oldest.
         let Some((_, least)) = ranked.min_by_key(|(rank, _)| *rank) else {
-            return Err(now + self.grace);
+            return Err(again);
         };
         let until = least.since + self.grace;
-        if until <= now {
-            least.is_given_up.store(true, Relaxed);
-            least.give_up.notify_one();
+        if now < until {
+            return Err(until);
         }
-        Err(if until <= now {
-            now + self.grace
-        } else {
-            until
-        })
+        least.is_given_up.store(true, Relaxed);
+        least.give_up.notify_one();
+        Err(again)
     }
 }
 
 impl Connection {
-    /// What gives way first; `None` never does. What comes without the token can be many, send slowly or read nothing; it cannot take a place from what has shown it.
+    fn new(since: Instant) -> Self {
+        Self {
+            since,
+            is_authorised: AtomicBool::new(false),
+            answers: AtomicUsize::new(0),
+            is_given_up: AtomicBool::new(false),
+            give_up: Notify::new(),
+        }
+    }
+
+    /// What gives way first; `None` never does. Connections without the token can be many, send slowly or read nothing: they cannot take a place
+    /// from one that is answered with it.
     fn rank(&self) -> Option<u8> {
         let is_authorised = self.is_authorised.load(Relaxed);
         let is_busy = self.answers.load(Relaxed) > 0;
@@ -144,7 +151,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let all = &self.connections.all;
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.1.remove(&self.number);
+        all.connections.remove(&self.number);
         self.connections.left.notify_one();
     }
 }

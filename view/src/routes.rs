@@ -188,13 +188,9 @@ impl Routes {
             Beginning::Refused(refusal) => Err(refusal.into()),
             Beginning::Whole(form, bytes) => Ok(response::answer(&form, Kind::Whole(bytes), busy)),
             Beginning::Pieces(form) => {
-                let left = match form {
-                    Form::Attachment { size, .. } => size,
-                    Form::Json | Form::Lines | Form::Bytes => None,
-                };
                 let body = Kind::Pieces {
                     pieces: incoming.pieces,
-                    left,
+                    left: answering::size(&form),
                 };
                 Ok(response::answer(&form, body, busy))
             }

@@ -29,6 +29,8 @@ use crate::tickets::{Clock, Tickets};
 /// The head of a request has at most so many bytes. Browsers send what other servers at 127.0.0.1 have left with them (cookies have no port).
 const HEAD_BYTES_MAX: usize = 64 << 10;
 const HEADERS_MAX: usize = 100;
+/// The stack of a thread that answers, as much as a command's own: values in a store may lie deep in one another.
+const STACK_BYTES: usize = 8 << 20;
 /// After a connection could not be taken, as when there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -119,6 +121,7 @@ impl Server {
         let runtime = runtime
             .enable_all()
             .max_blocking_threads(self.routes.limits.questions)
+            .thread_stack_size(STACK_BYTES)
             .build()?;
         let ending = self.routes.limits.ending;
         let ended = runtime.block_on(self.serve());

@@ -13,11 +13,13 @@ pub trait Source: Send + Sync + 'static {
     /// passed on.
     ///
     /// # Errors
-    /// If it cannot be answered. What has been written before that is cut off.
+    /// If it cannot be answered. If nothing has been sent by then, the refusal is the answer. Otherwise lines get one more, with the error, and
+    /// anything else is broken off so that the client sees it.
     fn answer(&self, question: &str, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal>;
 }
 
-/// Where an answer goes. What is written is sent as it comes, and waits for a client that reads slowly.
+/// Where an answer goes. Lines are sent when they end, all else in pieces of 32 KiB; a write waits for a client that reads slowly. `flush` sends
+/// what there is, but for [`Form::Json`]: as long as nothing of an object has been sent, it can still be refused.
 pub trait Answer: io::Write {
     /// Says what is written, before the first byte; JSON if it is not said.
     fn set_form(&mut self, form: Form);
