@@ -141,6 +141,49 @@ fn what_has_shown_the_token_does_not_give_way_while_it_is_answered() {
 }
 
 #[test]
+fn connections_that_are_kept_give_way_after_those_without_the_token() {
+    let served = within(|limits| {
+        limits.connections = 4;
+        limits.grace = Duration::from_millis(20);
+    });
+    let kept = (0..2).map(|_| {
+        let mut client = served.client();
+        client
+            .write(&served.question("echo", "{}").bytes())
+            .unwrap();
+        assert_eq!(client.reply(false).unwrap().status, 200);
+        client
+    });
+    let mut kept: Vec<Client> = kept.collect();
+    let mut others: Vec<Client> = (0..2).map(|_| served.client()).collect();
+    // This takes the place of the first of the others, which is younger than what is kept.
+    served.check_answers();
+    for client in &mut kept {
+        client
+            .write(&served.question("echo", "{}").bytes())
+            .unwrap();
+        assert_eq!(client.reply(false).unwrap().status, 200);
+    }
+    assert!(
+        others
+            .iter_mut()
+            .any(|client| client.read_to_end().is_empty())
+    );
+    // When all are kept, the oldest gives way.
+    let more = (0..6).map(|_| {
+        let mut client = served.client();
+        client
+            .write(&served.question("echo", "{}").bytes())
+            .unwrap();
+        assert_eq!(client.reply(false).unwrap().status, 200);
+        client
+    });
+    let more: Vec<Client> = more.collect();
+    assert!(kept[0].read_to_end().is_empty());
+    drop(more);
+}
+
+#[test]
 fn a_client_that_never_reads() {
     let served = within(|limits| limits.unread = SHORT);
     let mut client = served.client();

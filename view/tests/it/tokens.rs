@@ -1,6 +1,23 @@
 //! Questions without the token.
 
-use crate::support::Served;
+use std::sync::Arc;
+
+use larder_view::{Options, Server};
+
+use crate::support::{Played, Served};
+
+#[test]
+fn a_token_in_a_debug_line() {
+    let server = Server::bind(Options::default(), Arc::new(Played::default())).unwrap();
+    let url = server.url();
+    let (_, token) = url.split_once('#').unwrap();
+    assert_eq!(token.len(), 32);
+    let printed = format!("{server:?} {:?}", server.stopper());
+    assert!(
+        printed.contains("127.0.0.1") && !printed.contains(token),
+        "{printed}"
+    );
+}
 
 #[test]
 fn no_token() {
