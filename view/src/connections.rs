@@ -31,6 +31,8 @@ pub(crate) struct Connection {
     is_authorised: AtomicBool,
     /// Answers that are being made or sent.
     answers: AtomicUsize,
+    /// Whether a request has been refused before all of it was read.
+    has_unread: AtomicBool,
     is_given_up: AtomicBool,
     give_up: Notify,
 }
@@ -109,6 +111,7 @@ impl Connection {
             since,
             is_authorised: AtomicBool::new(false),
             answers: AtomicUsize::new(0),
+            has_unread: AtomicBool::new(false),
             is_given_up: AtomicBool::new(false),
             give_up: Notify::new(),
         }
@@ -128,6 +131,14 @@ impl Connection {
 
     pub(crate) fn authorise(&self) {
         self.is_authorised.store(true, Relaxed);
+    }
+
+    pub(crate) fn leave_unread(&self) {
+        self.has_unread.store(true, Relaxed);
+    }
+
+    pub(crate) fn has_unread(&self) -> bool {
+        self.has_unread.load(Relaxed)
     }
 
     pub(crate) fn busy(self: &Arc<Self>) -> Busy {

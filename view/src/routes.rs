@@ -42,8 +42,14 @@ impl Routes {
         request: Request<Incoming>,
         connection: &Arc<Connection>,
     ) -> Response<Content> {
+        let has_body = !request.body().is_end_stream();
         let responded = self.route(request, connection).await;
-        responded.unwrap_or_else(|denial| denial.response(connection.busy()))
+        responded.unwrap_or_else(|denial| {
+            if has_body {
+                connection.leave_unread();
+            }
+            denial.response(connection.busy())
+        })
     }
 
     async fn route(

@@ -168,8 +168,8 @@ async fn accept(listener: &tokio::net::TcpListener, routes: &Arc<Routes>, all: &
 async fn connection(stream: TcpStream, routes: Arc<Routes>, place: Place) {
     // Lines come one at a time, and are not to wait for each other.
     let _ = stream.set_nodelay(true);
-    let stream = Patient::new(stream, routes.limits.unread);
     let connection = &place.connection;
+    let stream = Patient::new(stream, Arc::clone(connection), routes.limits.unread);
     let service = service_fn(|request| {
         let routes = &routes;
         async move { Ok::<_, Infallible>(routes.respond(request, connection).await) }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -9,14 +10,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// When the server has nothing more to send, it reads on for so long, or so much, so that the system does not throw away an answer which the
-/// client has not read yet: it does so if a connection is closed with bytes in it that have not been read.
+use crate::connections::Connection;
+
+/// After a refusal of a request that it has not read, the server reads on for so long, or so much: if a connection is closed with bytes in it that
+/// have not been read, the system throws away what the client has not read yet of the answer.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 1 << 20;
 
 /// A connection that fails when its client has read nothing for too long.
 pub(crate) struct Patient {
     stream: TcpStream,
+    connection: Arc<Connection>,
     patience: Duration,
     /// When patience, or lingering, ends. It is set anew by each wait.
     deadline: Pin<Box<Sleep>>,
@@ -33,9 +37,10 @@ enum Waits {
 }
 
 impl Patient {
-    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
+    pub(crate) fn new(stream: TcpStream, connection: Arc<Connection>, patience: Duration) -> Self {
         Self {
             stream,
+            connection,
             patience,
             deadline: Box::pin(sleep(patience)),
             waits: Waits::No,
@@ -109,6 +114,9 @@ impl AsyncWrite for Patient {
         let this = self.get_mut();
         if this.waits != Waits::ForTheEnd {
             ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
+            if !this.connection.has_unread() {
+                return Poll::Ready(Ok(()));
+            }
             this.begin(Waits::ForTheEnd, LINGER);
         }
         let mut bytes = [0; 4096];
