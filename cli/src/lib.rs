@@ -47,7 +47,7 @@ pub mod table;
 mod value_json;
 pub mod verify;
 #[cfg(feature = "view")]
-mod view;
+pub mod view;
 mod within;
 
 pub use command::run;

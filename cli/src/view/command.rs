@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use larder_view::{Options, Server};
 
-use super::Viewed;
+use super::Viewer;
 use super::said::Said;
-use super::stores::Stores;
 use crate::args::ViewArgs;
 use crate::remote;
 use crate::report::{EXIT_OK, EXIT_USAGE, complain};
@@ -25,16 +24,12 @@ pub(crate) fn run(args: &ViewArgs) -> ExitCode {
         Ok(found) => found,
         Err(code) => return code,
     };
-    let notes = said.take();
-    let viewed = Viewed {
-        stores: Stores::new(fs, path, found),
-        notes,
-    };
+    let viewer = Viewer::new(fs, path, found, said.take());
     let options = Options {
         port: args.port.unwrap_or(0),
         until_closed: args.until_closed,
     };
-    let server = match Server::bind(options, Arc::new(viewed)) {
+    let server = match Server::bind(options, Arc::new(viewer)) {
         Ok(server) => server,
         Err(error) => return failed(&format!("no page can be served on 127.0.0.1: {error}")),
     };

@@ -20,21 +20,47 @@ mod tree;
 
 pub(crate) use command::run;
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use larder_backing_store::StorePaths;
+use larder_leveldb::storage::FileSystem;
 use larder_view::{Answer, Refusal, Source};
 use serde_json::Value;
 
 use stores::Stores;
 
-/// The stores below a path.
-struct Viewed {
+/// The stores below a path, for [`larder_view::Server`].
+pub struct Viewer {
     stores: Stores,
-    /// What could not be looked at on the way to them.
     notes: Vec<String>,
 }
 
-impl Source for Viewed {
+impl Viewer {
+    /// A viewer of stores that were found below a path, and what could not be looked at on the way to them.
+    #[must_use]
+    pub fn new(
+        fs: Arc<dyn FileSystem>,
+        path: PathBuf,
+        found: Vec<StorePaths>,
+        notes: Vec<String>,
+    ) -> Self {
+        let stores = Stores::new(fs, path, found);
+        Self { stores, notes }
+    }
+}
+
+impl fmt::Debug for Viewer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Viewer");
+        debug
+            .field("path", &self.stores.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Source for Viewer {
     fn answer(&self, question: &str, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
         let stores = &self.stores;
         match question {

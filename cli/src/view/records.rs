@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use larder_backing_store::{
-    CursorDirection, Error, ErrorKind, IndexCursor, KeyRange, Movement, RecordCursor,
+    CursorDirection, Error, ErrorKind, IndexCursor, KeyRange, Movement, RecordCursor, RowNames,
 };
 use larder_codec::{RawKey, RecordVersion};
 use larder_view::{Answer, Refusal};
@@ -202,12 +202,14 @@ pub(super) fn records(
     };
     let mut goes_to = entry;
     let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
-    let names = larder_backing_store::RowNames::of(looked.store);
     let mut problems: Vec<String> = Vec::new();
     let mut note = |error: &Error| {
         if problems.len() < PROBLEMS_MAX {
             problems.push(match error.key() {
-                Some(row) => format!("{}: {}", names.row(row), error.without_row()),
+                Some(row) => {
+                    let names = RowNames::of(looked.store);
+                    format!("{}: {}", names.row(row), error.without_row())
+                }
                 None => error.to_string(),
             });
         }

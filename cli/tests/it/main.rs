@@ -38,4 +38,6 @@ mod sqlite;
 mod stat;
 mod support;
 mod verify;
+#[cfg(feature = "view")]
+mod view;
 mod whole;
