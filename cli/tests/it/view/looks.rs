@@ -168,6 +168,46 @@ fn a_feed_is_shown_from_its_oldest_transaction_on() {
     assert_eq!(rest["more"], false);
 }
 
+/// So many that a tree of them must come in parts.
+#[test]
+fn a_database_with_very_many_object_stores_comes_in_parts() {
+    const COUNT: usize = 100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(folder.path(), "<b>many</b>", 1, |upgrade| {
+        for number in 0..COUNT {
+            let name = format!("{number} <img src=x onerror=alert(1)>");
+            let parameters = ObjectStoreParameters::new();
+            upgrade
+                .transaction
+                .create_object_store(&name[..], parameters)?;
+        }
+        Ok(())
+    });
+    drop(database.unwrap().wait().unwrap());
+    let viewer = view(folder.path());
+    let viewed = Asked(&viewer);
+    let store = viewed.json("store", &json!({"store": 0})).unwrap();
+    let database = &store["databases"][0];
+    assert_eq!(
+        (&database["count"], &database["more"]),
+        (&json!(COUNT), &json!(true))
+    );
+    let mut listed = database["objectStores"].as_array().unwrap().clone();
+    loop {
+        let after = &listed.last().unwrap()["id"];
+        let asked = json!({"store": 0, "database": database["id"], "after": after});
+        let mut some = viewed.json("objectStores", &asked).unwrap();
+        listed.append(some["objectStores"].as_array_mut().unwrap());
+        if some["more"] != true {
+            break;
+        }
+    }
+    assert_eq!(listed.len(), COUNT);
+    let names: std::collections::BTreeSet<String> =
+        listed.iter().map(|one| one["name"].to_string()).collect();
+    assert_eq!(names.len(), COUNT);
+}
+
 #[test]
 fn questions_that_make_no_sense_are_refused() {
     let fixture = larder_fixtures::get("c156-lite").open();
