@@ -121,10 +121,9 @@ pub fn limited_value(
     let mut waiting = Vec::new();
     let pieces = Pieces { out, limits };
     let mut writer = Writer::new(&mut waiting, tree, blobs, browser, Some(pieces));
-    match writer.run() {
-        Err(Error::Io(error)) => return Err(error),
-        // What is wrong with blobs stands where they are.
-        Ok(()) | Err(_) => {}
+    // What is wrong with blobs stands where they are.
+    if let Err(Error::Io(error)) = writer.run() {
+        return Err(error);
     }
     out.write_all(&waiting)
 }

@@ -7,7 +7,6 @@ use larder_view::{Answer, Form, Refusal};
 use serde::Deserialize;
 
 use super::asked::{OneRecord, read};
-use super::failed;
 use super::record::{stored, unreadable};
 use super::stores::{Looked, OpenStore, Stores, refused};
 use crate::record::ValueReader;
@@ -91,11 +90,4 @@ impl io::Write for AnswerWriter<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
-}
-
-/// What a person downloads is whole, or its end is missing and the browser says so.
-pub(super) fn copy_file(path: &std::path::Path, answer: &mut dyn Answer) -> Result<(), Refusal> {
-    let mut file = std::fs::File::open(path).map_err(failed)?;
-    io::copy(&mut file, &mut AnswerWriter(answer))?;
-    Ok(())
 }

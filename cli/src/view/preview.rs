@@ -210,10 +210,10 @@ impl<'a> Previewed<'_, 'a> {
             Object::View(view) => {
                 let buffer = self.tree.array_buffer(view.buffer);
                 let shown = buffer.as_ref().and_then(|buffer| {
-                    let start = view.byte_offset as usize;
+                    let start = view.byte_offset;
                     buffer
                         .bytes
-                        .get(start..start.checked_add(view.byte_length as usize)?)
+                        .get(start..start.checked_add(view.byte_length)?)
                 });
                 write!(f, "{}({})", view.kind.name(), view.length())?;
                 bytes(f, shown.unwrap_or_default())

@@ -42,8 +42,8 @@ type Entry<'k> = (RawKey<'k>, RawKey<'k>);
 
 /// A cursor over records, by their own keys or by an index.
 pub(super) enum Cursor {
-    Records(RecordCursor),
-    Index(IndexCursor),
+    Records(Box<RecordCursor>),
+    Index(Box<IndexCursor>),
 }
 
 impl Cursor {
@@ -67,7 +67,7 @@ impl Cursor {
             let records = looked
                 .store
                 .records_in(database, object_store, &range, direction);
-            return Ok(Self::Records(records));
+            return Ok(Self::Records(Box::new(records)));
         };
         let key = after.and_then(|after| after.key.as_ref());
         let key = key.map(|key| key.key()).transpose()?;
@@ -89,7 +89,7 @@ impl Cursor {
             looked
                 .store
                 .index_entries_in(database, object_store, index.id, &range, direction);
-        Ok(Self::Index(entries))
+        Ok(Self::Index(Box::new(entries)))
     }
 
     fn next(&mut self) -> Result<bool, Error> {
