@@ -38,7 +38,7 @@ pub struct FileInfo {
 }
 
 impl FileInfo {
-    /// Of a file as a record's list has it.
+    /// What a file has, as a record's list has it.
     pub(crate) fn new(name: &JsString, last_modified_micros: i64) -> Self {
         #[expect(
             clippy::cast_precision_loss,

@@ -52,7 +52,7 @@ struct Place {
 struct State {
     /// How often its files have been seen to change.
     generation: u64,
-    /// Of the files, when they were looked at.
+    /// How the files stood when they were looked at.
     signature: u64,
     open: Option<Arc<OpenStore>>,
     was_opened: bool,
