@@ -1,0 +1,136 @@
+// One record whole: its key, its value, and where it came from.
+import { ask, download } from './api.js';
+import { fill, h, say } from './dom.js';
+import { backButton } from './heading.js';
+import { keyElement, keyJson, keyType } from './keys.js';
+import { menu } from './menu.js';
+import { Provenance } from './provenance.js';
+import { followPlace } from './shape.js';
+import { appendText, counted, sizeText } from './text.js';
+import { ValueTree } from './value.js';
+
+const FIRST_LIMITS = { strings: 20_000, bytes: 64 * 1024, nodes: 3000 };
+const GROWTH = 16;
+
+export class RecordView {
+  constructor(root) {
+    this.root = root;
+    this.empty();
+  }
+
+  empty(text = 'Choose a record to see all of it.') {
+    this.#stopAsking();
+    this.where = undefined;
+    this.tree = undefined;
+    fill(this.root, backButton('middle', 'Records'), h('p', { class: 'empty' }, text));
+  }
+
+  #stopAsking() {
+    this.stop?.abort();
+    this.provenance?.end();
+    this.stop = new AbortController();
+  }
+
+  /** Shows a record; `place` is a place in it to point at. */
+  async show(where, { place, again = false } = {}) {
+    if (!again) this.limits = { ...FIRST_LIMITS };
+    this.#stopAsking();
+    const isOther = this.where?.primaryKey !== where.primaryKey || this.where?.objectStore !== where.objectStore || this.where?.database !== where.database || this.where?.store !== where.store;
+    const kept = isOther ? undefined : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop, origin: this.showsOrigin };
+    this.where = where;
+    this.root.setAttribute('aria-busy', 'true');
+    const { signal } = this.stop;
+    try {
+      const record = await ask('record', { ...where, ...this.limits }, { signal });
+      this.#draw(record, kept);
+      if (place !== undefined) this.#point(place);
+    } catch (error) {
+      if (error.name === 'AbortError') return;
+      fill(this.root, backButton('middle', 'Records'), h('p', { class: 'empty' }, error.status === 404 ? 'This record is not in the store any more.' : `The record cannot be shown: ${error.message}`));
+    } finally {
+      if (!signal.aborted) this.root.removeAttribute('aria-busy');
+    }
+  }
+
+  /** Asks again: the files have changed. */
+  renew() { if (this.where) this.show(this.where, { again: true }); }
+
+  #draw(record, kept) {
+    this.record = record;
+    this.tree = new ValueTree(record, this.where, (limit) => { this.limits[limit] *= GROWTH; this.show(this.where, { again: true }); });
+    const key = h('div', { class: 'record-key' }, h('h2', { class: 'record-title' }, h('span', { class: 'hidden-label' }, 'Record '), keyElement(record.primaryKey)), h('p', { class: 'dim' }, `Key of type ${keyType(record.primaryKey)} · ${sizeText(record.size)}`,
+      record.objects?.length ? ` · ${counted(record.objects.length, 'blob or file', 'blobs and files')}` : ''));
+    this.value = h('div', { class: 'record-value' }, this.#problems(), this.tree.element);
+    this.origin = h('div', { class: 'record-origin' });
+    this.buttons = ['Value', 'Where this came from'].map((label, at) => h('button', { type: 'button', class: 'tab', 'aria-pressed': 'false', onclick: () => this.#tab(at === 1) }, label));
+    this.scroller = h('div', { class: 'record-scroller scrolled', tabindex: '0', role: 'region', 'aria-label': 'Content of the record' }, this.value, this.origin);
+    fill(this.root, h('div', { class: 'record-head' }, backButton('middle', 'Records'), key, this.#tools()), h('div', { class: 'tabs', role: 'group', 'aria-label': 'Views of the record' }, this.buttons), this.scroller);
+    if (kept?.open) this.tree.reopen(kept.open);
+    this.#tab(kept?.origin ?? false);
+    if (kept?.scroll) this.scroller.scrollTop = kept.scroll;
+  }
+
+  #problems() {
+    if (!this.record.problems?.length) return null;
+    return h('ul', { class: 'notice bad-notice' }, this.record.problems.map((problem) => appendText(h('li', {}), problem)));
+  }
+
+  #tools() {
+    return h('div', { class: 'record-tools' },
+      h('button', { type: 'button', onclick: () => this.tree.expandAll() }, 'Expand all'),
+      menu('Copy', (close) => h('div', { class: 'menu-items' },
+        h('button', { type: 'button', onclick: () => { close(); this.#copy(async () => (await ask('json', this.where)).json, 'The value'); } }, 'Value as JSON'),
+        h('button', { type: 'button', onclick: () => { close(); this.#copy(async () => keyJson(this.record.primaryKey), 'The key'); } }, 'Key'))),
+      menu('Save', (close) => h('div', { class: 'menu-items' },
+        h('button', { type: 'button', onclick: () => { close(); download({ what: 'canonical', ...this.where }).catch((error) => this.#said(error.message)); } }, 'This record as canonical JSON'),
+        h('p', { class: 'dim' }, 'Loses nothing: every type, every byte.'))),
+      this.status = h('span', { class: 'dim', role: 'status' }));
+  }
+
+  #said(text) {
+    fill(this.status, text);
+    setTimeout(() => { if (this.status.textContent === text) fill(this.status); }, 4000);
+  }
+
+  async #copy(make, what) {
+    try {
+      await copyText(await make());
+      this.#said(`${what} is copied.`);
+    } catch (error) {
+      this.#said(`Not copied: ${error.message}`);
+    }
+  }
+
+  #tab(showsOrigin) {
+    this.showsOrigin = showsOrigin;
+    this.buttons.forEach((button, at) => button.setAttribute('aria-pressed', String((at === 1) === showsOrigin)));
+    this.value.hidden = showsOrigin;
+    this.origin.hidden = !showsOrigin;
+    if (showsOrigin && !this.origin.firstChild) {
+      this.provenance = new Provenance(this.where);
+      this.origin.append(this.provenance.element);
+    }
+  }
+
+  #point(place) {
+    if (place === 'key' || place.startsWith('index ')) {
+      this.root.querySelector('.record-title').classList.add('found');
+      say(`Found in the ${place}.`);
+    } else this.tree.reveal(followPlace(this.record.value, place));
+  }
+}
+
+/** Puts a text on the clipboard. Where a browser does not let the page, it is put there through a field. */
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const field = h('textarea', { class: 'hidden-label', 'aria-hidden': 'true', tabindex: '-1' });
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    const isCopied = document.execCommand('copy');
+    field.remove();
+    if (!isCopied) throw new Error('the browser does not allow it');
+  }
+}
