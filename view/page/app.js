@@ -24,6 +24,7 @@ const recordOf = (now) => ({ store: now.store, database: now.database, objectSto
 /** Shows the place of the address. Going to another record of a table leaves the table as it is. */
 async function show({ before, now, reason }) {
   const isOther = !current || viewName(before) !== viewName(now);
+  document.body.classList.toggle('without-record', now.view !== 'search' && (now.objectStore === undefined || now.view === 'hidden'));
   if (isOther) await showMiddle(now);
   if (now.objectStore === undefined || now.view !== undefined) {
     if (isOther) record.empty(now.view === 'search' ? 'Choose a place to see its record.' : undefined);
@@ -32,6 +33,8 @@ async function show({ before, now, reason }) {
     record.show(recordOf(now));
     if (!isOther) current?.lookAt?.(now.key);
   }
+  if (reason === 'address' && now.key) showPanel('detail');
+  else if (reason === 'address' && now.objectStore !== undefined) showPanel('middle');
   document.title = titleOf(now);
 }
 
@@ -67,7 +70,11 @@ function viewOf(now, found) {
   if (now.objectStore === undefined) return new DatabaseView(middle, now, found);
   return new TableView(middle, now, found, {
     showRecord: (row) => later(() => record.show({ ...recordOf(now), primaryKey: row.primaryKeyHex })),
-    openRecord: (row) => { record.show({ ...recordOf(now), primaryKey: row.primaryKeyHex }); showPanel('detail'); },
+    openRecord: (row) => {
+      clearTimeout(waiting);
+      showPanel('detail');
+      record.open({ ...recordOf(now), primaryKey: row.primaryKeyHex });
+    },
   });
 }
 
@@ -79,7 +86,8 @@ function later(work) {
 }
 
 function openHit(hit) {
-  record.show({ store: hit.store, database: hit.database, objectStore: hit.objectStore, primaryKey: hit.primaryKeyHex }, { place: hit.place });
+  const { store, database, objectStore, primaryKeyHex } = hit;
+  record.show({ store, database, objectStore, primaryKey: primaryKeyHex }, { place: hit.place, toTable: { store, database, objectStore, key: primaryKeyHex } });
   showPanel('detail');
 }
 

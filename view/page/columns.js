@@ -3,8 +3,10 @@ import { h } from './dom.js';
 import { nameElement, nameLabel, nameText } from './text.js';
 
 const SHOWN_AT_FIRST = 8;
+// A property is shown at first if so great a part of the rows has it.
+const SHARE_SHOWN = 0.2;
 const NAMES_MAX = 200;
-const WIDTH = { key: 160, primaryKey: 140, type: 84, size: 84, value: 420, property: 160 };
+const WIDTH = { key: 160, primaryKey: 140, type: 104, size: 84, value: 420, property: 160 };
 const WIDTH_MIN = 56;
 
 export class Columns {
@@ -26,20 +28,28 @@ export class Columns {
     this.others = 0;
   }
 
-  /** Notes the properties of rows; true if a column has come. */
+  /** Notes the properties of rows; true if a column has come. Those that many rows have are shown, the first of them. */
   see(rows) {
-    let isNew = false;
+    const counts = new Map();
+    const names = new Map();
     for (const row of rows) {
       for (const [name] of row.value?.cells ?? []) {
         const text = nameText(name);
-        if (this.properties.has(text)) continue;
-        if (this.properties.size >= NAMES_MAX) { this.others++; continue; }
-        const shown = [...this.properties.values()].filter((column) => column.shown).length < SHOWN_AT_FIRST;
-        this.properties.set(text, { kind: 'property', name, text, label: nameLabel(name), width: WIDTH.property, shown });
-        isNew = true;
+        names.set(text, name);
+        counts.set(text, (counts.get(text) ?? 0) + 1);
       }
     }
-    if (isNew && !this.value.chosen) this.value.shown = false;
+    let isNew = false;
+    let shown = [...this.properties.values()].filter((column) => column.shown).length;
+    for (const [text, name] of names) {
+      if (this.properties.has(text)) continue;
+      if (this.properties.size >= NAMES_MAX) { this.others++; continue; }
+      const isShown = shown < SHOWN_AT_FIRST && counts.get(text) >= rows.length * SHARE_SHOWN;
+      if (isShown) shown++;
+      this.properties.set(text, { kind: 'property', name, text, label: nameLabel(name), width: WIDTH.property, shown: isShown });
+      isNew = true;
+    }
+    if (isNew && !this.value.chosen) this.value.shown = shown === 0;
     return isNew;
   }
 

@@ -8,7 +8,8 @@ import { nameElement } from './text.js';
 export function crumbs(place) {
   const { database, objectStore, index } = lookUp(place);
   const { info } = model.stores.get(place.store);
-  const steps = [[info.origin, { store: place.store }]];
+  const steps = model.stores.size > 1 ? [['All stores', {}]] : [];
+  steps.push([info.origin, { store: place.store }]);
   if (database) steps.push([database.name, { store: place.store, database: place.database }]);
   if (objectStore) steps.push([objectStore.name, { store: place.store, database: place.database, objectStore: place.objectStore }]);
   if (index) steps.push([index.name, { store: place.store, database: place.database, objectStore: place.objectStore, index: place.index }]);
@@ -28,14 +29,14 @@ export const follow = (to) => (event) => {
 /** The button that leads back to the list, on narrow screens. */
 export const backButton = (panel, label) => h('button', { type: 'button', class: 'back', 'data-back': panel }, `‹ ${label}`);
 
-/** Tabs: `[view, label]`, the first has no view in the address. */
-export function tabs(place, views) {
+/** Tabs: `[view, label]`, the first has no view in the address. What else is there stands at the end of the line. */
+export function tabs(place, views, ...others) {
   const current = views.some(([view]) => view === place.view) ? place.view : undefined;
   const { key, view, ...rest } = place;
-  return h('div', { class: 'tabs', role: 'group', 'aria-label': 'Views' }, views.map(([to, label]) => h('button', {
+  return h('div', { class: 'tabs' }, h('div', { role: 'group', 'aria-label': 'Views' }, views.map(([to, label]) => h('button', {
     type: 'button', class: 'tab', 'aria-pressed': String(to === current),
     onclick: () => go({ ...rest, view: to }),
-  }, label)));
+  }, label))), others.length > 0 && h('div', { class: 'tabs-end' }, others));
 }
 
 /** A word with its explanation behind a question mark. */

@@ -47,7 +47,7 @@ export class HiddenRows {
   #row(row) {
     const text = (string, attributes = {}) => appendText(h('td', attributes), string ?? '');
     return h('tr', {}, h('td', {}, h('span', { class: `tag state-${row.state}`, title: STATES[row.state]?.[1] }, row.state)), text(row.class), text(row.key, { class: 'mono' }), text(row.value, { class: 'mono' }),
-      h('td', { class: 'number', title: 'The number of the write: later writes have greater ones.' }, numberText(row.sequence)), text(row.file, { class: 'mono' }), text(row.why));
+      h('td', { class: 'number', title: 'The number of the write: later writes have greater ones.' }, numberText(row.sequence)), text(row.file, { class: 'mono file' }), text(row.why));
   }
 
   outdated() {

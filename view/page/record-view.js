@@ -1,15 +1,18 @@
 // One record whole: its key, its value, and where it came from.
 import { ask, download } from './api.js';
 import { fill, h, say } from './dom.js';
-import { backButton } from './heading.js';
+import { backButton, follow } from './heading.js';
 import { keyElement, keyJson, keyType } from './keys.js';
 import { menu } from './menu.js';
 import { Provenance } from './provenance.js';
+import { address } from './route.js';
 import { followPlace } from './shape.js';
 import { appendText, counted, sizeText } from './text.js';
 import { ValueTree } from './value.js';
 
 const FIRST_LIMITS = { strings: 20_000, bytes: 64 * 1024, nodes: 3000 };
+// More than this the server does not give at once; the rest can be saved.
+const LIMITS_MAX = { strings: 8 << 20, bytes: 8 << 20, nodes: 500_000 };
 const GROWTH = 16;
 
 export class RecordView {
@@ -32,10 +35,13 @@ export class RecordView {
   }
 
   /** Shows a record; `place` is a place in it to point at. */
-  async show(where, { place, again = false } = {}) {
-    if (!again) this.limits = { ...FIRST_LIMITS };
+  async show(where, { place, toTable, again = false } = {}) {
+    if (!again) {
+      this.limits = { ...FIRST_LIMITS };
+      this.toTable = toTable;
+    }
     this.#stopAsking();
-    const isOther = this.where?.primaryKey !== where.primaryKey || this.where?.objectStore !== where.objectStore || this.where?.database !== where.database || this.where?.store !== where.store;
+    const isOther = !this.#isShown(where);
     const kept = isOther ? undefined : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop, origin: this.showsOrigin };
     this.where = where;
     this.root.setAttribute('aria-busy', 'true');
@@ -52,13 +58,25 @@ export class RecordView {
     }
   }
 
+  /** Shows a record and goes into it with the keyboard. */
+  async open(where) {
+    if (!this.#isShown(where) || !this.tree) await this.show(where);
+    this.tree?.element.firstChild?.focus();
+  }
+
+  #isShown(where) {
+    return ['store', 'database', 'objectStore', 'primaryKey'].every((name) => this.where?.[name] === where[name]);
+  }
+
   /** Asks again: the files have changed. */
   renew() { if (this.where) this.show(this.where, { again: true }); }
 
   #draw(record, kept) {
+    // A value that cannot be read has its reason among the problems.
+    if (record.value === null) record.value = { t: 'UNREADABLE', error: record.problems.join(' ') };
     this.record = record;
-    this.tree = new ValueTree(record, this.where, (limit) => { this.limits[limit] *= GROWTH; this.show(this.where, { again: true }); });
-    const key = h('div', { class: 'record-key' }, h('h2', { class: 'record-title' }, h('span', { class: 'hidden-label' }, 'Record '), keyElement(record.primaryKey)), h('p', { class: 'dim' }, `Key of type ${keyType(record.primaryKey)} · ${sizeText(record.size)}`,
+    this.tree = new ValueTree(record, this.where, (limit) => this.#more(limit), (limit) => this.limits[limit] < LIMITS_MAX[limit]);
+    const key = h('div', { class: 'record-key' }, h('h2', { class: 'record-title' }, h('span', { class: 'hidden-label' }, 'Record '), keyElement(record.primaryKey)), h('p', { class: 'dim' }, `Key of type ${keyType(record.primaryKey)} · ${sizeText(record.size)}`, this.toTable && [' · ', h('a', { href: address(this.toTable), onclick: follow(this.toTable) }, 'Show in its table')],
       record.objects?.length ? ` · ${counted(record.objects.length, 'blob or file', 'blobs and files')}` : ''));
     this.value = h('div', { class: 'record-value' }, this.#problems(), this.tree.element);
     this.origin = h('div', { class: 'record-origin' });
@@ -68,6 +86,11 @@ export class RecordView {
     if (kept?.open) this.tree.reopen(kept.open);
     this.#tab(kept?.origin ?? false);
     if (kept?.scroll) this.scroller.scrollTop = kept.scroll;
+  }
+
+  #more(limit) {
+    this.limits[limit] = Math.min(this.limits[limit] * GROWTH, LIMITS_MAX[limit]);
+    this.show(this.where, { again: true });
   }
 
   #problems() {

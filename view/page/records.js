@@ -160,7 +160,7 @@ export class Records {
     }
   }
 
-  #activate(index) {
+  #activate(index, { quietly = false } = {}) {
     const { count } = this.pages;
     if (count === 0) return;
     this.active = Math.max(0, Math.min(index, count - 1));
@@ -169,7 +169,7 @@ export class Records {
     const row = this.pages.row(this.active);
     if (!row) return;
     this.selected = identity(row);
-    this.select(row);
+    if (!quietly) this.select(row);
   }
 
   /** Marks a record that is loaded; one that is not leaves the table as it is. */
@@ -190,8 +190,10 @@ export class Records {
   #click(event) {
     const element = event.target.closest('[data-row]');
     if (!element) return;
-    this.#activate(Number(element.dataset.row));
-    if (matchMedia('(max-width: 760px)').matches) this.#openActive();
+    // Where the record takes the place of the table, it is a step of its own, and the way back leads to the table.
+    const isNarrow = matchMedia('(max-width: 760px)').matches;
+    this.#activate(Number(element.dataset.row), { quietly: isNarrow });
+    if (isNarrow) this.#openActive();
   }
 
   #key(event) {

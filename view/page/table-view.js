@@ -24,7 +24,7 @@ export class TableView {
       ...this.where, index: place.index, direction: unique, lower: boundOf(place.lower), upper: boundOf(place.upper), filter: place.filter,
     };
     fill(root, h('div', { class: 'middle-head' }, backButton('places', 'Stores'), crumbs(place), this.#title(),
-      tabs(place, [[undefined, 'Records'], ['hidden', 'Hidden rows']])));
+      tabs(place, [[undefined, 'Records'], ['hidden', 'Hidden rows']], ...this.#menus())));
     if (place.view === 'hidden') {
       this.hidden = new HiddenRows({ ...this.where, index: place.index });
       root.append(this.hidden.element);
@@ -102,9 +102,13 @@ export class TableView {
     return h('div', { class: 'toolbar' },
       h('div', { class: 'tools' }, this.#orders(),
         h('form', { onsubmit: (event) => { event.preventDefault(); this.#jump(); } }, jump.element, h('button', { type: 'submit', class: 'hidden-label' }, 'Jump')),
-        h('form', { onsubmit: (event) => { event.preventDefault(); change({ filter: filter.input.value || undefined, key: undefined }); } }, filter.element, h('button', { type: 'submit', class: 'hidden-label' }, 'Filter')),
-        menu('Columns', () => this.records.columns.chooser()), menu('Export', (close) => this.#exports(close))),
+        h('form', { onsubmit: (event) => { event.preventDefault(); change({ filter: filter.input.value || undefined, key: undefined }); } }, filter.element, h('button', { type: 'submit', class: 'hidden-label' }, 'Filter')),),
       this.range);
+  }
+
+  #menus() {
+    if (this.place.view === 'hidden') return [];
+    return [menu('Columns', () => this.records.columns.chooser(), { class: 'menu-button quiet' }), menu('Export', (close) => this.#exports(close), { class: 'menu-button quiet' })];
   }
 
   #orders() {

@@ -16,9 +16,9 @@ const OPEN_DEPTH = 3;
 const EXPAND_MAX = 5000;
 
 export class ValueTree {
-  /** `record` as the server gives it, `where`: what it was asked with, `more(limit)` asks again with a greater limit. */
-  constructor(record, where, more) {
-    Object.assign(this, { record, where, more });
+  /** `record` as the server gives it, `where`: what it was asked with, `more(limit)` asks again with a greater limit, if `mayGrow(limit)`. */
+  constructor(record, where, more, mayGrow) {
+    Object.assign(this, { record, where, more, mayGrow });
     this.survey = survey(record.value);
     this.items = new Map();
     this.element = h('ul', { class: 'value-tree', role: 'tree', 'aria-label': 'Value', onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event) });
@@ -49,7 +49,7 @@ export class ValueTree {
   #name({ name, role, key }) {
     if (role === 'keyed') return [h('span', { class: 'name name-keyed' }, this.#primitive(key)), h('span', { class: 'arrow' }, ' → ')];
     if (name === null) return [];
-    return [nameElement(name, { class: `name name-${role}` }), h('span', { class: 'colon' }, ': ')];
+    return [nameElement(name, { class: `name name-${role}` })];
   }
 
   /** What stands on the line of a node behind its name. */
@@ -122,7 +122,8 @@ export class ValueTree {
   }
 
   #moreButton(text, limit) {
-    return h('span', { class: 'cut' }, `${text} `, h('button', { type: 'button', class: 'inline', onclick: () => this.more(limit) }, 'Load more'));
+    const button = h('button', { type: 'button', class: 'inline', onclick: () => this.more(limit) }, 'Load more');
+    return h('span', { class: 'cut' }, `${text} `, this.mayGrow(limit) ? button : 'The rest is too much for this page: “Save” has all of it.');
   }
 
   /** What is shown below a node that is no list of parts. */

@@ -18,10 +18,49 @@ macro_rules! files {
 }
 
 const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
 
 /// Every file of `page/`.
 const FILES: &[File] = files! {
+    "api.js": JS,
+    "app.js": JS,
+    "blob.js": JS,
+    "check.js": JS,
+    "columns.js": JS,
+    "dom.js": JS,
+    "elements.js": JS,
+    "feed.js": JS,
+    "frame.js": JS,
+    "heading.js": JS,
+    "hex.js": JS,
+    "hidden.js": JS,
+    "icon.svg": SVG,
     "index.html": HTML,
+    "keys.js": JS,
+    "layout.css": CSS,
+    "live.js": JS,
+    "menu.js": JS,
+    "model.js": JS,
+    "overview.js": JS,
+    "pages.js": JS,
+    "parts.css": CSS,
+    "places.js": JS,
+    "provenance.js": JS,
+    "record-view.js": JS,
+    "record.css": CSS,
+    "records.js": JS,
+    "route.js": JS,
+    "search.js": JS,
+    "shape.js": JS,
+    "table-view.js": JS,
+    "text.js": JS,
+    "theme.css": CSS,
+    "troubles.js": JS,
+    "types.js": JS,
+    "value.js": JS,
+    "virtual.js": JS,
 };
 
 /// The file at `path`; `/` is the page itself.
