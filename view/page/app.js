@@ -126,16 +126,19 @@ function startSearchField() {
 
 /** What there is only one of is opened at once. */
 async function openWhatIsAlone(places) {
-  if (place().store !== undefined || place().view || model.stores.size !== 1) return;
+  const isElsewhere = () => place().store !== undefined || place().view !== undefined;
+  if (isElsewhere() || model.stores.size !== 1) return;
   const [store] = model.stores.keys();
   const opened = await openStore(store);
+  // Meanwhile the person may have gone on.
+  if (isElsewhere()) return;
   places.expand('store', { store });
   if (opened.databases.length === 1) {
     const [database] = opened.databases;
     places.expand('database', { store, database: database.id });
-    if (database.count === 1) return go({ store, database: database.id, objectStore: database.objectStores[0].id }, { replace: true });
+    if (database.count === 1) go({ store, database: database.id, objectStore: database.objectStores[0].id }, { replace: true });
   }
-  go({ store }, { replace: true });
+  if (!isElsewhere()) go({ store }, { replace: true });
   showPanel('places');
 }
 

@@ -13,8 +13,8 @@ export function startTheme() {
   const draw = () => {
     const [name, label, words] = THEMES[at];
     document.documentElement.dataset.theme = name;
-    button.textContent = label;
-    button.setAttribute('aria-label', `Colours: ${words}. Press to change`);
+    fill(button, h('span', { class: 'hidden-label' }, 'Colours: '), label);
+    button.title = `Colours: ${words}. Press to change.`;
   };
   button.addEventListener('click', () => {
     at = (at + 1) % THEMES.length;

@@ -20,7 +20,7 @@ function harm(folder) {
 }
 
 test('a damaged store shows what is wrong, and all that is not', async (t) => {
-  const folder = folderOf(t, 'c156', { copy: true });
+  const folder = folderOf(t, 'c156');
   const file = harm(folder);
   const { page } = await open(t, folder);
   await goTo(page, { store: 0, view: 'problems' });

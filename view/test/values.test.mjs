@@ -18,7 +18,10 @@ async function compareRecords(page, store, name) {
   await page.locator('.grid').focus();
   await page.keyboard.press('Home');
   for (const [at, [key, value]] of records.entries()) {
-    if (at > 0) await page.keyboard.press('ArrowDown');
+    if (at > 0) {
+      await page.locator('.grid').focus();
+      await page.keyboard.press('ArrowDown');
+    }
     const shownKey = `${seen[at][0]}`;
     await page.waitForFunction((text) => document.querySelector('#detail .record-title .key')?.textContent.slice(0, 400) === text.slice(0, 400) && !document.querySelector('#detail[aria-busy]'), shownKey);
     const place = `${name}, ${JSON.stringify(key).slice(0, 100)}`;

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
-import { unpackTar } from '../../../fixtures/generate/manifest.mjs';
+import { unpack } from '../../../fixtures/generate/manifest.mjs';
 import { ROOT, temporary } from './larder.mjs';
 
 const FIXTURES = path.join(ROOT, 'fixtures');
@@ -10,14 +10,10 @@ const { fixtures } = JSON.parse(fs.readFileSync(path.join(FIXTURES, 'MANIFEST.js
 
 export const all = fixtures;
 
-/** The folder of a store: as it lies there, or unpacked. `copy`: always one that a test may write to. */
-export function folderOf(t, name, { copy = false } = {}) {
-  const fixture = fixtures.find((each) => each.name === name);
-  const store = path.join(FIXTURES, fixture.store);
-  if (fixture.form === 'files' && !copy) return store;
-  const folder = temporary(t);
-  if (fixture.form === 'files') fs.cpSync(store, folder, { recursive: true });
-  else unpackTar(store, folder);
+/** The folder of a store, laid out with the times that its files had: Chromium 64 to 82 take a File's `lastModified` from there. */
+export function folderOf(t, name) {
+  const folder = path.join(temporary(t), name);
+  unpack(name, folder);
   return folder;
 }
 

@@ -19,7 +19,7 @@ export function makeStore(folder, script, { upgrade = '', args = [] } = {}) {
     db.close();
   `);
   try {
-    larder(['run', file, '--storage', folder, '--origin', ORIGIN, ...args]);
+    larder(['run', '--storage', folder, '--origin', ORIGIN, ...args, file]);
   } finally {
     fs.rmSync(file);
   }

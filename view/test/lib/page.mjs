@@ -68,10 +68,11 @@ export async function readRows(page, columns = ['primaryKey']) {
   return page.evaluate(async (names) => {
     const grid = document.querySelector('.grid');
     const rows = new Map();
-    const settle = () => new Promise((resolve) => { setTimeout(resolve, 10); });
+    // Rows follow the scroll position in the next frame.
+    const settle = () => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))); });
     grid.scrollTop = 0;
     await settle();
-    for (let still = 0; still < 30;) {
+    for (;;) {
       let isMissing = false;
       for (const row of grid.querySelectorAll('.grid-body .grid-row')) {
         const cells = names.map((name) => row.querySelector(`.cell-${name} .key, .cell-${name}`)?.textContent);
@@ -83,7 +84,6 @@ export async function readRows(page, columns = ['primaryKey']) {
       if (isMissing || (isAtEnd && !isWhole)) await settle();
       else if (isAtEnd) break;
       else { grid.scrollTop += grid.clientHeight - 80; await settle(); }
-      still = isMissing || isAtEnd ? still + 0.05 : 0;
     }
     return [...rows].sort(([a], [b]) => a - b).map(([, cells]) => cells);
   }, columns);
