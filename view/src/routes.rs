@@ -24,6 +24,9 @@ use crate::secret::Secret;
 use crate::source::{Form, Source};
 use crate::tickets::Tickets;
 
+/// A body that is no longer comes with its head, nearly always, and need not be waited for.
+const SHORT_BYTES: u64 = 4 << 10;
+
 /// What all connections have in common.
 pub(crate) struct Routes {
     pub(crate) source: Arc<dyn Source>,
@@ -42,10 +45,11 @@ impl Routes {
         request: Request<Incoming>,
         connection: &Arc<Connection>,
     ) -> Response<Content> {
-        let has_body = !request.body().is_end_stream();
+        let length = request.body().size_hint().upper();
+        let has_long_body = length.is_none_or(|length| length > SHORT_BYTES);
         let responded = self.route(request, connection).await;
         responded.unwrap_or_else(|denial| {
-            if has_body {
+            if has_long_body {
                 connection.leave_unread();
             }
             denial.response(connection.busy())
