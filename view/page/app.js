@@ -42,7 +42,6 @@ async function showMiddle(now) {
   const turn = ++showing;
   current?.end();
   current = null;
-  const panel = now.store === undefined && now.view !== 'search' ? 'places' : 'middle';
   if (now.view === 'search') {
     current = new SearchView(middle, now, openHit);
   } else if (now.store === undefined) {
@@ -53,7 +52,7 @@ async function showMiddle(now) {
     if (turn !== showing) return;
     current = found instanceof Error ? failed(now, found) : viewOf(now, found);
   }
-  showPanel(panel);
+  showPanel('middle');
 }
 
 function failed(now, error) {
@@ -139,7 +138,6 @@ async function openWhatIsAlone(places) {
     if (database.count === 1) go({ store, database: database.id, objectStore: database.objectStores[0].id }, { replace: true });
   }
   if (!isElsewhere()) go({ store }, { replace: true });
-  showPanel('places');
 }
 
 async function run() {

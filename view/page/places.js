@@ -1,5 +1,6 @@
 // The tree of origins, databases, object stores and indexes. Only the rows that are seen are in the document.
 import { append, fill, h, icon } from './dom.js';
+import { showPanel } from './frame.js';
 import { countsOf, events, model, moreObjectStores, openStore } from './model.js';
 import { go, place, changed } from './route.js';
 import { appendText, counted, keyPathText, nameElement, nameLabel, nameText, numberText, plain, sizeText } from './text.js';
@@ -179,6 +180,7 @@ export class Places {
     const node = this.rows[index];
     if (!node || node.kind === 'note' || node.kind === 'more') return;
     if (node.kind === 'store' || node.kind === 'database') this.expanded.add(nodeKey(node));
+    showPanel('middle');
     go({ store: node.store, database: node.database?.id, objectStore: node.objectStore?.id, index: node.index?.id });
   }
 

@@ -42,14 +42,17 @@ export class RecordView {
     }
     this.#stopAsking();
     const isOther = !this.#isShown(where);
-    const kept = isOther ? undefined : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop, origin: this.showsOrigin };
+    const kept = { origin: this.showsOrigin, ...(isOther ? {} : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop }) };
     this.where = where;
     this.root.setAttribute('aria-busy', 'true');
     const { signal } = this.stop;
     try {
       const record = await ask('record', { ...where, ...this.limits }, { signal });
       this.#draw(record, kept);
-      if (place !== undefined) this.#point(place);
+      if (place !== undefined) {
+        this.#tab(false);
+        this.#point(place);
+      }
     } catch (error) {
       if (error.name === 'AbortError') return;
       fill(this.root, backButton('middle', 'Records'), h('p', { class: 'empty' }, error.status === 404 ? 'This record is not in the store any more.' : `The record cannot be shown: ${error.message}`));
@@ -83,9 +86,9 @@ export class RecordView {
     this.buttons = ['Value', 'Where this came from'].map((label, at) => h('button', { type: 'button', class: 'tab', 'aria-pressed': 'false', onclick: () => this.#tab(at === 1) }, label));
     this.scroller = h('div', { class: 'record-scroller scrolled', tabindex: '0', role: 'region', 'aria-label': 'Content of the record' }, this.value, this.origin);
     fill(this.root, h('div', { class: 'record-head' }, backButton('middle', 'Records'), key, this.#tools()), h('div', { class: 'tabs', role: 'group', 'aria-label': 'Views of the record' }, this.buttons), this.scroller);
-    if (kept?.open) this.tree.reopen(kept.open);
-    this.#tab(kept?.origin ?? false);
-    if (kept?.scroll) this.scroller.scrollTop = kept.scroll;
+    if (kept.open) this.tree.reopen(kept.open);
+    this.#tab(kept.origin ?? false);
+    if (kept.scroll) this.scroller.scrollTop = kept.scroll;
   }
 
   #more(limit) {

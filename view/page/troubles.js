@@ -17,7 +17,10 @@ export const announceProblems = () => events.dispatchEvent(new Event('problems')
 /** What opening the store has said. */
 export function openingProblems(store) {
   const opened = model.stores.get(store)?.opened;
-  return opened ? [opened.damage, ...(opened.problems ?? [])].filter(Boolean) : [];
+  if (!opened) return [];
+  // What was undone is no fault: it is said by itself.
+  const problems = (opened.problems ?? []).filter((problem) => !opened.recovered || !problem.endsWith(opened.recovered));
+  return [opened.damage, ...problems].filter(Boolean);
 }
 
 /** How many problems are known of a store. */

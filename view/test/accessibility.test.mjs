@@ -26,9 +26,11 @@ for (const [look, options] of LOOKS) {
   test(`no view has a serious fault: ${look}`, async (t) => {
     const { page } = await open(t, folderOf(t, 'c156'), options);
     const isNarrow = options.viewport !== undefined;
+    await page.locator('.cards').waitFor();
+    if (isNarrow) await page.getByRole('button', { name: 'Stores' }).click();
     await page.locator('.place').first().waitFor();
     await check(page, 'tree');
-    await goTo(page, { store: 0 });
+    if (isNarrow) await page.locator('.place').first().click();
     await page.locator('.cards').waitFor();
     await check(page, 'store');
     const values = await idsOf(page, 'values', 'v');

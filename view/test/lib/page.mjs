@@ -28,7 +28,7 @@ export async function open(t, folder, { args, ...options } = {}) {
     assert.deepEqual(faults, []);
   });
   await page.goto(served.url);
-  await page.locator('[role=treeitem]').first().waitFor();
+  await page.locator('[role=treeitem]').first().waitFor({ state: 'attached' });
   return { page, context, ...served };
 }
 
@@ -58,9 +58,10 @@ export async function goTo(page, place) {
 
 /** Opens an object store or index, and waits for its rows. */
 export async function openTable(page, place) {
+  // A table that was there before is not the one that is waited for.
+  await page.evaluate(() => document.querySelector('.records')?.classList.add('old'));
   await goTo(page, place);
-  await page.locator('.grid[role=grid]').waitFor();
-  await page.locator('.grid-foot span').first().waitFor();
+  await page.locator('.records:not(.old) .grid-foot span').first().waitFor();
 }
 
 /** All keys of a table, from first to last as the rows show them, scrolled through. `column`: of which cells. */
