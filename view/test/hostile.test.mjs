@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { temporary } from './lib/larder.mjs';
-import { makeStore } from './lib/make.mjs';
+import { makeStore, manyObjectStores } from './lib/make.mjs';
 import { ask, chooseRow, closeBrowser, goTo, idsOf, open, openTable } from './lib/page.mjs';
 
 after(closeBrowser);
@@ -57,7 +57,7 @@ test('a key of ten megabytes is shown by its beginning', async (t) => {
   await page.locator('.grid-row[data-row="1"]').waitFor();
   assert.match(await page.locator('.grid-row[data-row="1"] .key').textContent(), /^"k{100,}/);
   assert.ok((await page.locator('.grid-row[data-row="1"] .key').textContent()).length < 1000);
-  await chooseRow(page, 1);
+  await page.locator('.grid-row[data-row="1"]').click();
   await page.locator('#detail .value-tree', { hasText: 'found' }).waitFor();
   assert.ok((await page.locator('#detail .record-title').textContent()).length < 5000);
   await chooseRow(page, 0);
@@ -65,11 +65,9 @@ test('a key of ten megabytes is shown by its beginning', async (t) => {
 });
 
 test('a hundred thousand object stores are a tree of which only what is seen is in the page', async (t) => {
-  const folder = temporary(t);
-  makeStore(folder, '', { upgrade: 'for (let i = 0; i < 100000; i++) db.createObjectStore(`n${String(i).padStart(6, "0")}`);' });
-  const { page } = await open(t, folder);
+  const { page } = await open(t, manyObjectStores(t, 100_000));
   const { databases } = await ask(page, 'store', { store: 0 });
-  assert.equal(databases[0].count, 100001);
+  assert.equal(databases[0].count, 100000);
   assert.equal(databases[0].objectStores.length, 500);
   await goTo(page, { store: 0, database: databases[0].id, objectStore: databases[0].objectStores[5].id });
   await page.locator('.place.current').waitFor();

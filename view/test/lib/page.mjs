@@ -58,8 +58,12 @@ export async function goTo(page, place) {
 
 /** Opens an object store or index, and waits for its rows. */
 export async function openTable(page, place) {
-  // A table that was there before is not the one that is waited for.
-  await page.evaluate(() => document.querySelector('.records')?.classList.add('old'));
+  // A table that was there before is not the one that is waited for, unless it is the same.
+  await page.evaluate((wanted) => {
+    const now = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+    delete now.key;
+    if (JSON.stringify(Object.entries(now).sort()) !== JSON.stringify(Object.entries(wanted).sort())) document.querySelector('.records')?.classList.add('old');
+  }, Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined && typeof value !== 'object').map(([name, value]) => [name, String(value)])));
   await goTo(page, place);
   await page.locator('.records:not(.old) .grid-foot span').first().waitFor();
 }
