@@ -6,7 +6,7 @@ const SHOWN_AT_FIRST = 8;
 // A property is shown at first if so great a part of the rows has it.
 const SHARE_SHOWN = 0.2;
 const NAMES_MAX = 200;
-const WIDTH = { key: 160, primaryKey: 140, type: 104, size: 84, value: 420, property: 160 };
+const WIDTH = { key: 150, primaryKey: 130, type: 92, size: 84, value: 420, property: 140 };
 const WIDTH_MIN = 56;
 
 export class Columns {

@@ -87,7 +87,7 @@ export class TableView {
 
   #tools() {
     const jump = this.#field('Jump to key', { placeholder: 'a key', help: KEY_HELP });
-    const filter = this.#field('Filter', { value: this.place.filter, placeholder: 'rows with this text' });
+    const filter = this.#field('Filter', { value: this.place.filter, placeholder: 'a text' });
     const lower = this.#field('From', { value: this.query.lower?.text, placeholder: 'first key', help: KEY_HELP });
     const upper = this.#field('To', { value: this.query.upper?.text, placeholder: 'last key', help: KEY_HELP });
     Object.assign(this, { jump: jump.input, filter: filter.input, lower: lower.input, upper: upper.input });

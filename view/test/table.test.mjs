@@ -122,3 +122,19 @@ test('back, forward and reloading come to the same place', async (t) => {
   await page.goForward();
   await page.locator('h1', { hasText: 'people' }).waitFor();
 });
+
+test('a filter leaves the rows that have its text, and columns can be chosen', async (t) => {
+  const { page } = await open(t, folderOf(t, NAME));
+  await openTable(page, await idsOf(page, 'indexes', 'people'));
+  const people = storeOf(expected(NAME), 'indexes', 'people').records;
+  const all = await readRows(page);
+  await page.getByLabel('Filter', { exact: true }).fill('robert');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction((count) => document.querySelectorAll('.grid-body .grid-row').length > 0 && document.querySelectorAll('.grid-body .grid-row').length < Math.min(count, 30), all.length);
+  const wanted = people.map(([, value], at) => [JSON.stringify(value), all[at][0]]).filter(([text]) => text.includes('robert')).map(([, key]) => [key]);
+  assert.deepEqual(await readRows(page), wanted);
+  assert.equal(await page.getByRole('columnheader', { name: 'email' }).count(), 1);
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('checkbox', { name: 'email' }).uncheck();
+  assert.equal(await page.getByRole('columnheader', { name: 'email' }).count(), 0);
+});
