@@ -5,17 +5,26 @@ let token = '';
 export const server = new EventTarget();
 const report = (state) => server.dispatchEvent(new Event(state));
 
-/** Takes the token out of the address, or what this tab had kept. */
-export function takeToken() {
-  const found = /^#(?:token=)?([0-9a-f]{32})$/.exec(location.hash);
-  if (found) {
-    [, token] = found;
-    sessionStorage.setItem('larder-token', token);
-    history.replaceState(null, '', location.pathname);
-  } else {
+/** Takes the token out of the address, gets it for an address that is good once, or has what this tab had kept. */
+export async function takeToken() {
+  const found = /^#(once=)?([0-9a-f]{32})$/.exec(location.hash);
+  if (!found) {
     token = sessionStorage.getItem('larder-token') ?? '';
+    return token !== '';
   }
-  return token !== '';
+  [, , token] = found;
+  history.replaceState(null, '', location.pathname);
+  if (found[1]) {
+    try {
+      ({ token } = await ask('enter'));
+    } catch {
+      // Another has opened the address before, or it is too late.
+      token = '';
+      return false;
+    }
+  }
+  sessionStorage.setItem('larder-token', token);
+  return true;
 }
 
 /** A question that was refused, with the server's words. */

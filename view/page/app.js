@@ -148,7 +148,7 @@ async function run() {
   startSplitter('split-places', 'places', { first: 280, min: 160, max: 640 });
   startSplitter('split-detail', 'detail', { first: 500, min: 240, max: 1000, fromEnd: true });
   record = new RecordView(byId('detail'));
-  if (!takeToken()) {
+  if (!(await takeToken())) {
     sayIn(middle, 'This page needs the whole address that “larder view” has printed, with what stands behind the #.', true);
     showPanel('middle');
     return;

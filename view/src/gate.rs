@@ -4,7 +4,6 @@ use hyper::header::{AsHeaderName, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap,
 use hyper::{Request, StatusCode, Version};
 
 use crate::response::Denial;
-use crate::secret::Secret;
 
 /// A question has at most so many bytes.
 pub(crate) const QUESTION_BYTES_MAX: usize = 64 << 10;
@@ -62,10 +61,13 @@ pub(crate) fn check_sender<B>(request: &Request<B>, authority: &str) -> Result<(
     }
 }
 
-/// Lets through what shows the token, and nothing but JSON of a bounded size.
-pub(crate) fn check_question<B>(request: &Request<B>, token: &Secret) -> Result<(), Denial> {
+/// Lets through what shows a secret that `is_good`, and nothing but JSON of a bounded size.
+pub(crate) fn check_question<B>(
+    request: &Request<B>,
+    is_good: impl FnOnce(&[u8]) -> bool,
+) -> Result<(), Denial> {
     let headers = request.headers();
-    if !only(headers, "larder-token")?.is_some_and(|shown| token.is(shown)) {
+    if !only(headers, "larder-token")?.is_some_and(is_good) {
         let text = "without the token: open the address that the command has printed";
         return Err(Denial::new(StatusCode::UNAUTHORIZED, text));
     }

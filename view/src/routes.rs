@@ -33,6 +33,8 @@ pub(crate) struct Routes {
     pub(crate) authority: String,
     pub(crate) token: Secret,
     pub(crate) tickets: Tickets,
+    /// Addresses that are good once.
+    pub(crate) entries: Tickets,
     pub(crate) presence: Presence,
     /// A permit for each thread.
     pub(crate) threads: Arc<Semaphore>,
@@ -71,7 +73,10 @@ impl Routes {
             if request.method() != Method::POST {
                 return Err(Denial::method("POST"));
             }
-            gate::check_question(&request, &self.token)?;
+            if question == "enter" {
+                return self.enter(&request, connection);
+            }
+            gate::check_question(&request, |shown| self.token.is(shown))?;
             connection.authorise();
             let asked = self.read(request.into_body()).await?;
             return self.question(question, asked, busy).await;
@@ -96,6 +101,24 @@ impl Routes {
             file.media_type,
             body,
             busy,
+        ))
+    }
+
+    /// The token, for the secret of an address that is good once. The body is not read.
+    fn enter(
+        &self,
+        request: &Request<Incoming>,
+        connection: &Arc<Connection>,
+    ) -> Result<Response<Content>, Denial> {
+        gate::check_question(request, |shown| self.entries.take(shown).is_some())?;
+        connection.authorise();
+        let answer = serde_json::json!({ "token": self.token.digits() });
+        let body = Kind::Whole(answer.to_string().into());
+        Ok(response::response(
+            StatusCode::OK,
+            JSON,
+            body,
+            connection.busy(),
         ))
     }
 

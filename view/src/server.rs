@@ -82,7 +82,8 @@ impl Server {
             source,
             authority: gate::authority(listener.local_addr()?.port()),
             token: Secret::new()?,
-            tickets: Tickets::new(clock, limits.ticket),
+            tickets: Tickets::new(Arc::clone(&clock), limits.ticket),
+            entries: Tickets::new(clock, limits.ticket),
             presence: Presence::new(),
             threads: Arc::new(Semaphore::new(limits.questions)),
             limits,
@@ -103,6 +104,20 @@ impl Server {
             self.routes.authority,
             self.routes.token.digits()
         )
+    }
+
+    /// An address that opens the page once, within a minute: for a browser's command line, which other users of the machine can read.
+    ///
+    /// # Errors
+    /// If the system gives no random bits, or 64 such addresses wait to be opened.
+    pub fn url_for_once(&self) -> io::Result<String> {
+        let entry = self.routes.entries.give(Vec::new())?;
+        let many = || io::Error::other("too many addresses wait to be opened");
+        let authority = &self.routes.authority;
+        Ok(format!(
+            "http://{authority}/#once={}",
+            entry.ok_or_else(many)?
+        ))
     }
 
     /// What ends the server.

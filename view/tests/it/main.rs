@@ -7,6 +7,7 @@
 
 mod bodies;
 mod downloads;
+mod entries;
 mod paths;
 mod senders;
 mod slow;

@@ -21,6 +21,8 @@ pub(crate) const LONG: Duration = Duration::from_secs(120);
 pub(crate) struct Served {
     pub(crate) port: u16,
     pub(crate) token: String,
+    /// The secret of an address that is good once.
+    pub(crate) once: String,
     pub(crate) played: Arc<Played>,
     pub(crate) stopper: Stopper,
     /// Seconds of the tickets' clock, which stands still.
@@ -61,11 +63,15 @@ impl Served {
         let (address, token) = url.split_once("/#").unwrap();
         let port = address.strip_prefix("http://127.0.0.1:").unwrap();
         let (port, token) = (port.parse().unwrap(), token.to_owned());
+        let once = server.url_for_once().unwrap();
+        let (_, once) = once.split_once("/#once=").unwrap();
+        let once = once.to_owned();
         let stopper = server.stopper();
         let thread = Mutex::new(Some(thread::spawn(move || server.run())));
         Self {
             port,
             token,
+            once,
             played,
             stopper,
             seconds,
