@@ -44,7 +44,8 @@ fn damage_is_said_and_the_rest_is_shown() {
     assert!(harmed > 0);
     let viewer = view(fixture.dir());
     let viewed = Asked(&viewer);
-    let (left, _) = records(&viewed);
+    let (left, problems) = records(&viewed);
+    assert!(problems > 0, "what is lost is said where records are shown");
     assert!(left > 0 && left < all, "{left} of {all}");
     let lines = viewed
         .lines("problems", &json!({"store": 0, "full": true}))
