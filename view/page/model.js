@@ -47,18 +47,18 @@ function keepLoaded(before, now) {
   }
 }
 
-/** Loads the next object stores of a database. */
+/** Loads the next object stores of a database; where they are being loaded, waits for them. */
 export async function moreObjectStores(storeNumber, database) {
-  if (!database.more || database.loading) return;
-  database.loading = true;
-  try {
-    const after = database.objectStores.at(-1)?.id ?? 0;
-    const answer = await ask('objectStores', { store: storeNumber, database: database.id, after });
-    database.objectStores.push(...answer.objectStores);
-    database.more = answer.more && answer.objectStores.length > 0;
-  } finally {
-    database.loading = false;
-  }
+  if (!database.more) return;
+  database.loading ??= loadObjectStores(storeNumber, database).finally(() => { database.loading = undefined; });
+  await database.loading;
+}
+
+async function loadObjectStores(storeNumber, database) {
+  const after = database.objectStores.at(-1)?.id ?? 0;
+  const answer = await ask('objectStores', { store: storeNumber, database: database.id, after });
+  database.objectStores.push(...answer.objectStores);
+  database.more = answer.more && answer.objectStores.length > 0;
   announce('objectStores', { store: storeNumber, database: database.id });
 }
 
@@ -81,7 +81,7 @@ export async function find(place) {
     if (found.database.objectStores.at(-1)?.id >= place.objectStore) break;
     await moreObjectStores(place.store, found.database);
     found = lookUp(place);
-    if (found.database.objectStores.length === before) break;
+    if (!found.database || found.database.objectStores.length === before) break;
   }
   return found;
 }

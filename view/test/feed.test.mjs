@@ -25,5 +25,5 @@ test('what changed is shown transaction by transaction, the oldest first', async
   await page.locator('.transaction').nth(2).waitFor();
   const shown = await page.locator('.transaction').evaluateAll((all) => all.map((each) => [...each.querySelectorAll('.revisions li')].map((revision) => [revision.querySelector('.tag').textContent, revision.querySelector('.key').textContent])));
   assert.deepEqual(shown, [[['new', '"a"'], ['new', '"b"']], [['changed', '"a"']], [['removed', '"b"']]]);
-  assert.match(await page.locator('.transaction').nth(1).textContent(), /changed: n/);
+  assert.match(await page.locator('.transaction').nth(1).textContent(), /name: "first", n: 2/);
 });

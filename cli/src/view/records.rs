@@ -4,9 +4,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use larder_backing_store::{
-    CursorDirection, Error, ErrorKind, IndexCursor, KeyRange, Movement, RecordCursor, RowNames,
+    CursorDirection, Damage, Error, ErrorKind, IndexCursor, KeyRange, Movement, RecordCursor,
+    RowNames,
 };
-use larder_codec::{RawKey, RecordVersion};
+use larder_codec::{KeyPrefix, RawKey, RecordVersion};
 use larder_view::{Answer, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -149,6 +150,27 @@ impl Cursor {
     }
 }
 
+/// The damaged places of files, met so far, that may have had rows of the object store: cursors pass over them.
+fn lost(looked: Looked<'_>) -> Vec<String> {
+    let (database, object_store) = (looked.database.id, looked.object_store.id);
+    let here = KeyPrefix::of_database(database).database;
+    let here = (here, u64::try_from(object_store.get()).unwrap_or_default());
+    let place = |row: &Option<Vec<u8>>| {
+        let (prefix, _) = KeyPrefix::decode(row.as_deref()?).ok()?;
+        Some((prefix.database, prefix.object_store))
+    };
+    let may_have_had = |damage: &&Damage| {
+        damage.key_range.as_ref().is_none_or(|range| {
+            place(&range.low).is_none_or(|low| low <= here)
+                && place(&range.high).is_none_or(|high| here <= high)
+        })
+    };
+    let damage = looked.store.damage();
+    let names = RowNames::of(looked.store);
+    let lost = damage.iter().filter(may_have_had).take(PROBLEMS_MAX);
+    lost.map(|damage| names.damage(damage)).collect()
+}
+
 /// Moves a cursor on over rows that cannot be read; each is a problem.
 pub(super) fn advance(
     problems: &mut dyn FnMut(&Error),
@@ -238,6 +260,7 @@ pub(super) fn records(
         rows.extend(row(&cursor, &mut reader, pattern.as_ref())?);
         last = Some(position(&cursor)?);
     };
+    problems.extend(lost(looked));
     let mut page = json!({
         "generation": open.generation,
         "records": rows,
