@@ -186,7 +186,6 @@ export class Pages extends EventTarget {
       const before = new Map();
       for (const page of this.pages) for (const row of page.rows ?? []) before.set(identity(row), row.digest);
       const wasWhole = !this.below;
-      const lastBefore = this.pages.at(-1)?.rows?.at(-1);
       const offsets = this.#offsets();
       const seen = this.pages.map((page, at) => offsets[at] < to + 1 && offsets[at] + page.count >= from);
       const first = Math.max(0, seen.indexOf(true));
@@ -195,17 +194,17 @@ export class Pages extends EventTarget {
       this.problems = [];
       this.pages.forEach((page, at) => { if (at < first || at > last) page.rows = null; });
       for (let at = first; at <= last && at < this.pages.length; at++) await this.#reload(at);
-      return this.#compare({ before, wasWhole, lastBefore, gone, first });
+      return this.#compare({ before, wasWhole, gone, first });
     } finally {
       this.renewing = false;
       this.dispatchEvent(new CustomEvent('change', { detail: { renewed: true } }));
     }
   }
 
-  #compare({ before, wasWhole, lastBefore, gone, first }) {
+  #compare({ before, wasWhole, gone, first }) {
     const marks = new Map();
     const rows = this.pages.slice(first).flatMap((page) => page.rows ?? []);
-    const end = lastBefore ? rows.findIndex((row) => identity(row) === identity(lastBefore)) : -1;
+    const end = rows.findLastIndex((row) => before.has(identity(row)));
     rows.forEach((row, at) => {
       const name = identity(row);
       gone.delete(name);

@@ -27,7 +27,7 @@ export class Places {
       scroller: this.scroller, body: this.tree, rowHeight: ROW, row: (index) => this.#row(index), pinned: () => this.active,
       ranged: (from, to) => this.#ranged(from, to),
     });
-    for (const name of ['stores', 'store', 'objectStores', 'problems']) events.addEventListener(name, () => this.rebuild());
+    for (const name of ['stores', 'store', 'objectStores', 'problems']) events.addEventListener(name, () => (this.isSought ? this.reveal() : this.rebuild()));
     let waiting = false;
     events.addEventListener('counts', () => {
       if (waiting) return;
@@ -47,6 +47,8 @@ export class Places {
     }
     this.rebuild();
     const at = this.rows.findIndex((node) => this.#isCurrent(node));
+    // What is not loaded yet is looked for again when more is.
+    this.isSought = at < 0 && now.store !== undefined && now.view !== 'search';
     if (at >= 0) {
       this.active = at;
       this.list.show(at);

@@ -30,7 +30,10 @@ export class Records {
       onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event), ondblclick: () => this.#openActive(),
     }, h('div', { role: 'rowgroup', class: 'grid-head-group' }, this.head), this.body);
     this.notes = h('div', { class: 'grid-notes', role: 'status' });
-    this.foot = h('div', { class: 'grid-foot' });
+    // What passes is said where it moves no row.
+    this.passing = h('p', { class: 'passing', role: 'status' });
+    this.summary = h('div', { class: 'summary' });
+    this.foot = h('div', { class: 'grid-foot' }, this.summary, this.passing);
     this.element = h('div', { class: 'records' }, this.notes, this.grid, this.foot);
     this.list = new VirtualList({
       scroller: this.grid, body: this.body, rowHeight: ROW, inset: HEAD, row: (index) => this.#row(index), pinned: () => this.active,
@@ -43,11 +46,12 @@ export class Records {
   async begin(where = {}) {
     const pages = new Pages(this.query);
     this.body.setAttribute('aria-busy', 'true');
-    this.#note(h('span', {}, 'Loading…'));
+    fill(this.passing, 'Loading…');
     try {
       await pages.begin(where);
     } finally {
       this.body.removeAttribute('aria-busy');
+      fill(this.passing);
       this.#note();
     }
     this.pages?.end();
@@ -87,11 +91,11 @@ export class Records {
     const { pages } = this;
     const isWhole = !pages.above && !pages.below;
     this.grid.setAttribute('aria-rowcount', isWhole ? pages.count + 1 : -1);
-    fill(this.foot, pages.count === 0 && isWhole
+    fill(this.summary, pages.count === 0 && isWhole
       ? h('span', {}, this.query.filter || this.query.lower || this.query.upper ? 'No record fits the range and the filter.' : 'There are no records here.')
       : h('span', {}, isWhole ? counted(pages.count, 'record') : `${counted(pages.count, 'record')} passed, more ${pages.below ? 'below' : 'above'}`));
     if (pages.problems.length > 0) {
-      append(this.foot, [h('details', { class: 'withheld' }, h('summary', {}, `${counted(pages.problems.length, 'problem')} with these records`),
+      append(this.summary, [h('details', { class: 'withheld' }, h('summary', {}, `${counted(pages.problems.length, 'problem')} with these records`),
         h('ul', {}, pages.problems.map((problem) => appendText(h('li', {}), problem))))]);
     }
   }
@@ -253,10 +257,10 @@ export class Records {
     if (gone > 0) parts.push(`${counted(gone, 'record')} gone`);
     if (parts.length === 0) return;
     say(`${parts.join(', ')}.`);
-    this.#note(h('span', { class: 'changes' }, `${parts.join(', ')}.`));
+    fill(this.passing, h('b', { class: 'changes' }, `${parts.join(', ')}.`));
     setTimeout(() => {
       for (const name of marks.keys()) this.marks.delete(name);
-      this.#note();
+      fill(this.passing);
       if (this.pages) { this.list.setCount(this.pages.count); this.#mark(); }
     }, MARKED_MS);
   }

@@ -74,6 +74,7 @@ for (const [look, options] of LOOKS) {
 
 test('a record is reached and read with the keyboard alone', async (t) => {
   const { page } = await open(t, folderOf(t, 'c156'));
+  await page.locator('.place.is-database', { hasText: 'many' }).waitFor();
   await page.locator('.tree').focus();
   await page.keyboard.type('many');
   await page.locator('.place.active', { hasText: 'many' }).waitFor();

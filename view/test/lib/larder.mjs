@@ -17,7 +17,6 @@ export function temporary(t) {
 
 /** `larder view FOLDER`; gives the address of the page. */
 export async function view(t, folder, args = []) {
-  if (process.env.LARDER_VIEW_URL) return { url: process.env.LARDER_VIEW_URL, async stop() {} };
   const child = spawn(LARDER, ['view', folder, '--no-open', '--port', '0', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (bytes) => { errors += bytes; });

@@ -140,7 +140,7 @@ export class Reading {
     }
   }
 
-  /** A key of a map that is a primitive: its type is told by how it is written. */
+  /** A key of a map that is a primitive: its type is seen by how it is written. */
   #mapKey(text) {
     if (/^"/.test(text)) return this.#primitive('string', text);
     if (/^-?\d+n$/.test(text)) return this.#primitive('bigint', text);
