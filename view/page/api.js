@@ -1,6 +1,6 @@
 // What is asked of the server: questions with one answer, with lines, with bytes, and downloads.
 
-let token = '';
+let token = "";
 /** Hears whether the server answers: `away`, `here`, `refused`. */
 export const server = new EventTarget();
 const report = (state) => server.dispatchEvent(new Event(state));
@@ -9,21 +9,21 @@ const report = (state) => server.dispatchEvent(new Event(state));
 export async function takeToken() {
   const found = /^#(once=)?([0-9a-f]{32})$/.exec(location.hash);
   if (!found) {
-    token = sessionStorage.getItem('larder-token') ?? '';
-    return token !== '';
+    token = sessionStorage.getItem("larder-token") ?? "";
+    return token !== "";
   }
   [, , token] = found;
-  history.replaceState(null, '', location.pathname);
+  history.replaceState(null, "", location.pathname);
   if (found[1]) {
     try {
-      ({ token } = await ask('enter'));
+      ({ token } = await ask("enter"));
     } catch {
       // Another has opened the address before, or it is too late.
-      token = '';
+      token = "";
       return false;
     }
   }
-  sessionStorage.setItem('larder-token', token);
+  sessionStorage.setItem("larder-token", token);
   return true;
 }
 
@@ -40,26 +40,28 @@ const ASKED_MAX = 64 * 1024;
 
 async function post(question, asked, signal) {
   const body = JSON.stringify(asked);
-  if (body.length > ASKED_MAX) throw new Refused(413, 'its key is too long to be asked for. “Export” has it.');
+  if (body.length > ASKED_MAX) throw new Refused(413, "its key is too long to be asked for. “Export” has it.");
   let response;
   try {
     response = await fetch(`/api/${question}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'Larder-Token': token },
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Larder-Token": token },
       body,
       signal,
     });
   } catch (error) {
-    if (error.name !== 'AbortError') report('away');
+    if (error.name !== "AbortError") report("away");
     throw error;
   }
-  report('here');
+  report("here");
   if (response.ok) return response;
   let text = `The answer has the status ${response.status}.`;
   try {
     ({ error: text } = await response.json());
-  } catch { /* The status alone has to do. */ }
-  if (response.status === 401 || response.status === 403) report('refused');
+  } catch {
+    /* The status alone has to do. */
+  }
+  if (response.status === 401 || response.status === 403) report("refused");
   throw new Refused(response.status, text);
 }
 
@@ -77,13 +79,13 @@ export async function bytes(question, asked, { signal } = {}) {
 export async function* lines(question, asked = {}, { signal } = {}) {
   const response = await post(question, asked, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
+  let rest = "";
   for (;;) {
     const { done, value } = await reader.read();
-    const texts = (rest + (value ?? '')).split('\n');
-    rest = done ? '' : texts.pop();
+    const texts = (rest + (value ?? "")).split("\n");
+    rest = done ? "" : texts.pop();
     for (const text of texts) {
-      if (text === '') continue;
+      if (text === "") continue;
       const line = JSON.parse(text);
       if (line.error !== undefined && Object.keys(line).length === 1) throw new Refused(500, line.error);
       yield line;
@@ -94,10 +96,10 @@ export async function* lines(question, asked = {}, { signal } = {}) {
 
 /** Saves a file: the ticket is good for one download, without the token. */
 export async function download(what) {
-  const { url } = await ask('ticket', { download: what });
-  const link = document.createElement('a');
+  const { url } = await ask("ticket", { download: what });
+  const link = document.createElement("a");
   link.href = url;
-  link.download = '';
+  link.download = "";
   document.body.append(link);
   link.click();
   link.remove();
@@ -111,8 +113,17 @@ export function queue(max) {
     while (running < max && waiting.length > 0) {
       const { work, done, failed } = waiting.shift();
       running++;
-      work().then(done, failed).finally(() => { running--; next(); });
+      work()
+        .then(done, failed)
+        .finally(() => {
+          running--;
+          next();
+        });
     }
   };
-  return (work) => new Promise((done, failed) => { waiting.push({ work, done, failed }); next(); });
+  return (work) =>
+    new Promise((done, failed) => {
+      waiting.push({ work, done, failed });
+      next();
+    });
 }

@@ -1,9 +1,9 @@
 // What is in a blob: a picture, text, or bytes; and its download.
-import { bytes as askBytes, download } from './api.js';
-import { fill, h } from './dom.js';
-import { float16 } from './elements.js';
-import { hexOf } from './hex.js';
-import { appendText, counted, nameText, sizeText } from './text.js';
+import { bytes as askBytes, download } from "./api.js";
+import { fill, h } from "./dom.js";
+import { float16 } from "./elements.js";
+import { hexOf } from "./hex.js";
+import { appendText, counted, nameText, sizeText } from "./text.js";
 
 const PICTURE = /^image\/(png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.icon|svg\+xml)$/;
 const TEXT = /^(text\/|application\/(json|xml|javascript|x-javascript|ecmascript|xhtml\+xml|ld\+json)|image\/svg\+xml)/;
@@ -12,44 +12,86 @@ const BEGINNING = 64 * 1024;
 
 /** The content of a blob; `where` is what `blob` is asked with. */
 export function blobView(node, external, where) {
-  const type = nameText(external?.type ?? node.type ?? '').toLowerCase().split(';')[0].trim();
+  const type = nameText(external?.type ?? node.type ?? "")
+    .toLowerCase()
+    .split(";")[0]
+    .trim();
   const size = external?.size ?? node.size ?? 0;
-  const content = h('div', { class: 'blob-content' });
-  const status = h('p', { class: 'dim', role: 'status' });
-  const save = h('button', { type: 'button', onclick: () => download({ what: 'blob', ...where }).catch((error) => fill(status, error.message)) }, 'Download');
-  const element = h('div', { class: 'blob' }, h('div', { class: 'blob-tools' }, save, PICTURE.test(type) && h('button', { type: 'button', class: 'quiet', onclick: () => load('bytes') }, 'Show bytes')), status, content);
+  const content = h("div", { class: "blob-content" });
+  const status = h("p", { class: "dim", role: "status" });
+  const save = h(
+    "button",
+    {
+      type: "button",
+      onclick: () => download({ what: "blob", ...where }).catch((error) => fill(status, error.message)),
+    },
+    "Download",
+  );
+  const element = h(
+    "div",
+    { class: "blob" },
+    h(
+      "div",
+      { class: "blob-tools" },
+      save,
+      PICTURE.test(type) && h("button", { type: "button", class: "quiet", onclick: () => load("bytes") }, "Show bytes"),
+    ),
+    status,
+    content,
+  );
   const load = async (form, length = BEGINNING) => {
-    fill(status, 'Loading…');
+    fill(status, "Loading…");
     try {
-      const isWhole = form === 'picture' || size <= length;
-      const loaded = await askBytes('blob', isWhole ? where : { ...where, length });
-      fill(status, loaded.length < size ? `The first ${sizeText(loaded.length)} of ${sizeText(size)}. ` : '', loaded.length < size && h('button', { type: 'button', onclick: () => load(form, length * 16) }, 'Load more'));
-      fill(content, form === 'picture' ? picture(loaded, type, () => load('bytes')) : form === 'text' ? textOf(loaded) : hexOf(loaded, 'Bytes of this blob'));
+      const isWhole = form === "picture" || size <= length;
+      const loaded = await askBytes("blob", isWhole ? where : { ...where, length });
+      fill(
+        status,
+        loaded.length < size ? `The first ${sizeText(loaded.length)} of ${sizeText(size)}. ` : "",
+        loaded.length < size && h("button", { type: "button", onclick: () => load(form, length * 16) }, "Load more"),
+      );
+      fill(
+        content,
+        form === "picture"
+          ? picture(loaded, type, () => load("bytes"))
+          : form === "text"
+            ? textOf(loaded)
+            : hexOf(loaded, "Bytes of this blob"),
+      );
     } catch (error) {
-      fill(status, h('span', { class: 'bad' }, `The content cannot be shown: ${error.message}`));
+      fill(status, h("span", { class: "bad" }, `The content cannot be shown: ${error.message}`));
     }
   };
-  if (external?.error) fill(status, h('span', { class: 'bad' }, `The content cannot be read: ${external.error}`));
-  else if (size === 0) fill(status, 'It is empty.');
-  else if (PICTURE.test(type) && size <= PICTURE_MAX) load('picture');
-  else load(TEXT.test(type) ? 'text' : 'bytes');
+  if (external?.error) fill(status, h("span", { class: "bad" }, `The content cannot be read: ${external.error}`));
+  else if (size === 0) fill(status, "It is empty.");
+  else if (PICTURE.test(type) && size <= PICTURE_MAX) load("picture");
+  else load(TEXT.test(type) ? "text" : "bytes");
   return element;
 }
 
 function picture(loaded, type, onBroken) {
   const url = URL.createObjectURL(new Blob([loaded], { type }));
-  const image = h('img', { class: 'preview', alt: `Preview of this picture, ${counted(loaded.length, 'byte')}`, src: url });
-  image.addEventListener('load', () => URL.revokeObjectURL(url));
-  image.addEventListener('error', () => { URL.revokeObjectURL(url); onBroken(); });
+  const image = h("img", {
+    class: "preview",
+    alt: `Preview of this picture, ${counted(loaded.length, "byte")}`,
+    src: url,
+  });
+  image.addEventListener("load", () => URL.revokeObjectURL(url));
+  image.addEventListener("error", () => {
+    URL.revokeObjectURL(url);
+    onBroken();
+  });
   return image;
 }
 
 function textOf(loaded) {
-  const block = h('pre', { class: 'text-content', tabindex: '0' });
-  new TextDecoder().decode(loaded).split('\n').forEach((line, at) => {
-    if (at > 0) block.append('\n');
-    appendText(block, line.replace(/\r$/, ''));
-  });
+  const block = h("pre", { class: "text-content", tabindex: "0" });
+  new TextDecoder()
+    .decode(loaded)
+    .split("\n")
+    .forEach((line, at) => {
+      if (at > 0) block.append("\n");
+      appendText(block, line.replace(/\r$/, ""));
+    });
   return block;
 }
 
@@ -57,19 +99,23 @@ function textOf(loaded) {
 export function pictureView(image, bytes) {
   const { width, height } = image;
   const count = width * height * 4;
-  const canvas = h('canvas', { class: 'preview', role: 'img', 'aria-label': `Picture of ${width} by ${height} pixels` });
-  if (!width || !height || count > 64 * 1024 * 1024) return h('p', { class: 'dim' }, 'The picture is too large to be shown.');
+  const canvas = h("canvas", {
+    class: "preview",
+    role: "img",
+    "aria-label": `Picture of ${width} by ${height} pixels`,
+  });
+  if (!width || !height || count > 64 * 1024 * 1024)
+    return h("p", { class: "dim" }, "The picture is too large to be shown.");
   const pixels = new Uint8ClampedArray(count);
-  if (/Float/.test(image.pixel ?? '')) {
+  if (/Float/.test(image.pixel ?? "")) {
     const data = new DataView(bytes.buffer);
-    const width32 = image.pixel === 'Float32Array';
-    for (let at = 0; at < count && (at + 1) * (width32 ? 4 : 2) <= bytes.length; at++) pixels[at] = 255 * (width32 ? data.getFloat32(at * 4, true) : float16(data.getUint16(at * 2, true)));
+    const width32 = image.pixel === "Float32Array";
+    for (let at = 0; at < count && (at + 1) * (width32 ? 4 : 2) <= bytes.length; at++)
+      pixels[at] = 255 * (width32 ? data.getFloat32(at * 4, true) : float16(data.getUint16(at * 2, true)));
   } else pixels.set(bytes.subarray(0, count));
   canvas.width = width;
   canvas.height = height;
-  canvas.getContext('2d').putImageData(new ImageData(pixels, width, height), 0, 0);
-  if (width < 64 && height < 64) canvas.classList.add('small');
+  canvas.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
+  if (width < 64 && height < 64) canvas.classList.add("small");
   return canvas;
 }
-
-

@@ -1,9 +1,9 @@
 // Checking a store: what is wrong, in words, quickly or in full.
-import { lines } from './api.js';
-import { append, fill, h } from './dom.js';
-import { explained } from './heading.js';
-import { announceProblems, checkOf, openingProblems } from './troubles.js';
-import { appendText, counted } from './text.js';
+import { lines } from "./api.js";
+import { append, fill, h } from "./dom.js";
+import { explained } from "./heading.js";
+import { announceProblems, checkOf, openingProblems } from "./troubles.js";
+import { appendText, counted } from "./text.js";
 
 const SHOWN_MAX = 2000;
 
@@ -11,31 +11,71 @@ export class Check {
   constructor(store) {
     this.store = store;
     this.check = checkOf(store);
-    this.status = h('div', { class: 'search-status', role: 'status' });
-    this.list = h('ul', { class: 'findings' });
+    this.status = h("div", { class: "search-status", role: "status" });
+    this.list = h("ul", { class: "findings" });
     const opening = openingProblems(store);
-    this.element = h('div', { class: 'scrolled overview', tabindex: '0', role: 'region', 'aria-label': 'Problems of this store' },
-      h('p', { class: 'lead' }, 'Damage is named here; everything that does not depend on it is shown as it is. Nothing is repaired or changed.'),
-      opening.length > 0 && h('section', { class: 'notice bad-notice' }, h('h2', {}, 'Seen on opening'), h('ul', {}, opening.map((problem) => appendText(h('li', {}), problem)))),
-      h('div', { class: 'tools' },
-        h('button', { type: 'button', onclick: () => this.#run(false) }, 'Check quickly'), h('button', { type: 'button', onclick: () => this.#run(true) }, 'Check in full'),
-        explained('What is checked', 'Quickly: all checksums, the order of rows, the metadata, the blobs. In full: all values, key paths and indexes besides, which takes longer.')),
-      this.status, this.list);
+    this.element = h(
+      "div",
+      { class: "scrolled overview", tabindex: "0", role: "region", "aria-label": "Problems of this store" },
+      h(
+        "p",
+        { class: "lead" },
+        "Damage is named here; everything that does not depend on it is shown as it is. Nothing is repaired or changed.",
+      ),
+      opening.length > 0 &&
+        h(
+          "section",
+          { class: "notice bad-notice" },
+          h("h2", {}, "Seen on opening"),
+          h(
+            "ul",
+            {},
+            opening.map((problem) => appendText(h("li", {}), problem)),
+          ),
+        ),
+      h(
+        "div",
+        { class: "tools" },
+        h("button", { type: "button", onclick: () => this.#run(false) }, "Check quickly"),
+        h("button", { type: "button", onclick: () => this.#run(true) }, "Check in full"),
+        explained(
+          "What is checked",
+          "Quickly: all checksums, the order of rows, the metadata, the blobs. In full: all values, key paths and indexes besides, which takes longer.",
+        ),
+      ),
+      this.status,
+      this.list,
+    );
     this.#draw();
   }
 
   #draw() {
     const { findings, done } = this.check;
-    fill(this.list, findings.slice(0, SHOWN_MAX).map((finding) => this.#finding(finding)));
+    fill(
+      this.list,
+      findings.slice(0, SHOWN_MAX).map((finding) => this.#finding(finding)),
+    );
     if (done) this.#ended(done);
   }
 
   #finding({ severity, kind, where, what }) {
-    return h('li', { class: 'finding' }, h('div', {}, appendText(h('span', { class: `tag severity-${severity}` }), severity), ' ', appendText(h('strong', {}), kind)), appendText(h('p', {}), what), appendText(h('p', { class: 'dim mono break' }), where));
+    return h(
+      "li",
+      { class: "finding" },
+      h(
+        "div",
+        {},
+        appendText(h("span", { class: `tag severity-${severity}` }), severity),
+        " ",
+        appendText(h("strong", {}), kind),
+      ),
+      appendText(h("p", {}), what),
+      appendText(h("p", { class: "dim mono break" }), where),
+    );
   }
 
   #ended({ sound, text }) {
-    fill(this.status, appendText(h('p', { class: sound ? 'good' : 'bad' }), text));
+    fill(this.status, appendText(h("p", { class: sound ? "good" : "bad" }), text));
   }
 
   async #run(full) {
@@ -44,24 +84,37 @@ export class Check {
     const { check } = this;
     Object.assign(check, { findings: [], done: null });
     fill(this.list);
-    const progress = h('span', {}, 'Checking…');
-    fill(this.status, h('span', { class: 'spinner', 'aria-hidden': 'true' }), progress, ' ', h('button', { type: 'button', class: 'cancel', onclick: () => this.stop.abort() }, 'Stop'));
+    const progress = h("span", {}, "Checking…");
+    fill(
+      this.status,
+      h("span", { class: "spinner", "aria-hidden": "true" }),
+      progress,
+      " ",
+      h("button", { type: "button", class: "cancel", onclick: () => this.stop.abort() }, "Stop"),
+    );
     try {
-      for await (const line of lines('problems', { store: this.store, full }, { signal: this.stop.signal })) {
+      for await (const line of lines("problems", { store: this.store, full }, { signal: this.stop.signal })) {
         if (line.finding) {
           check.findings.push(line.finding);
           if (check.findings.length <= SHOWN_MAX) append(this.list, [this.#finding(line.finding)]);
-        } else if (line.progress) progress.textContent = `Checking… ${counted(line.progress.rows, 'row')}`;
+        } else if (line.progress) progress.textContent = `Checking… ${counted(line.progress.rows, "row")}`;
         else if (line.done) {
           check.done = line;
           this.#ended(line);
         }
       }
     } catch (error) {
-      fill(this.status, error.name === 'AbortError' ? 'Stopped. What had been found until then is below.' : h('span', { class: 'bad' }, error.message));
+      fill(
+        this.status,
+        error.name === "AbortError"
+          ? "Stopped. What had been found until then is below."
+          : h("span", { class: "bad" }, error.message),
+      );
     }
     announceProblems();
   }
 
-  end() { this.stop?.abort(); }
+  end() {
+    this.stop?.abort();
+  }
 }

@@ -1,7 +1,7 @@
 // The elements of a typed array, read from the bytes of its buffer.
-import { h } from './dom.js';
-import { VIEWS } from './shape.js';
-import { VirtualList } from './virtual.js';
+import { h } from "./dom.js";
+import { VIEWS } from "./shape.js";
+import { VirtualList } from "./virtual.js";
 
 const ROW = 22;
 const ROWS_SHOWN = 12;
@@ -17,7 +17,8 @@ export function float16(bits) {
 }
 
 /** A number as JavaScript's source has it: -0 too. */
-export const numberSource = (number) => (Object.is(number, -0) ? '-0' : typeof number === 'bigint' ? `${number}n` : String(number));
+export const numberSource = (number) =>
+  Object.is(number, -0) ? "-0" : typeof number === "bigint" ? `${number}n` : String(number);
 
 /** An element, or undefined if its bytes are not there. */
 export function elementAt(view, bytes, index) {
@@ -30,12 +31,21 @@ export function elementAt(view, bytes, index) {
 
 /** The elements of a view as a list. */
 export function elementsView(view, bytes) {
-  const body = h('div', { class: 'elements-body' });
-  const element = h('div', { class: 'elements', tabindex: '0', role: 'group', 'aria-label': `Elements of this ${view.t}` }, body);
+  const body = h("div", { class: "elements-body" });
+  const element = h(
+    "div",
+    { class: "elements", tabindex: "0", role: "group", "aria-label": `Elements of this ${view.t}` },
+    body,
+  );
   element.style.height = `${Math.min(ROWS_SHOWN, Math.max(1, view.length)) * ROW + 8}px`;
   const row = (index) => {
     const value = elementAt(view, bytes, index);
-    return h('div', { class: 'element-row' }, h('span', { class: 'element-index' }, String(index)), h('span', { class: 'value-number element-value' }, value === undefined ? 'not loaded' : numberSource(value)));
+    return h(
+      "div",
+      { class: "element-row" },
+      h("span", { class: "element-index" }, String(index)),
+      h("span", { class: "value-number element-value" }, value === undefined ? "not loaded" : numberSource(value)),
+    );
   };
   const list = new VirtualList({ scroller: element, body, rowHeight: ROW, inset: 8, row });
   list.setCount(view.length);

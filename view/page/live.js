@@ -1,7 +1,7 @@
 // Follows the files: asks every two seconds whether they have changed, while the page is seen, and says whether the server answers.
-import { ask, lines, server } from './api.js';
-import { byId, fill, h } from './dom.js';
-import { announceInUse, model } from './model.js';
+import { ask, lines, server } from "./api.js";
+import { byId, fill, h } from "./dom.js";
+import { announceInUse, model } from "./model.js";
 
 const EVERY_MS = 2000;
 
@@ -11,14 +11,16 @@ export class Live {
     this.changed = changed;
     this.on = true;
     this.generations = new Map();
-    this.button = byId('live-switch');
-    this.button.addEventListener('click', () => this.#switch());
+    this.button = byId("live-switch");
+    this.button.addEventListener("click", () => this.#switch());
     this.#draw();
     this.timer = setInterval(() => this.#ask(), EVERY_MS);
-    document.addEventListener('visibilitychange', () => this.#ask());
-    server.addEventListener('away', () => this.#banner('away'));
-    server.addEventListener('here', () => { if (this.state === 'away') this.#banner(null); });
-    server.addEventListener('refused', () => this.#banner('refused'));
+    document.addEventListener("visibilitychange", () => this.#ask());
+    server.addEventListener("away", () => this.#banner("away"));
+    server.addEventListener("here", () => {
+      if (this.state === "away") this.#banner(null);
+    });
+    server.addEventListener("refused", () => this.#banner("refused"));
     this.#hold();
   }
 
@@ -29,16 +31,18 @@ export class Live {
   }
 
   #draw() {
-    this.button.setAttribute('aria-pressed', String(this.on));
-    fill(this.button, h('span', { class: 'live-dot', 'aria-hidden': 'true' }), this.on ? 'Live' : 'Paused');
-    this.button.title = this.on ? 'What a browser writes is shown by itself. Press to pause.' : 'The page stays as it is. Press to follow what a browser writes.';
+    this.button.setAttribute("aria-pressed", String(this.on));
+    fill(this.button, h("span", { class: "live-dot", "aria-hidden": "true" }), this.on ? "Live" : "Paused");
+    this.button.title = this.on
+      ? "What a browser writes is shown by itself. Press to pause."
+      : "The page stays as it is. Press to follow what a browser writes.";
   }
 
   async #ask() {
-    if (this.asking || document.hidden || (!this.on && this.state !== 'away')) return;
+    if (this.asking || document.hidden || (!this.on && this.state !== "away")) return;
     this.asking = true;
     try {
-      const { stores } = await ask('state');
+      const { stores } = await ask("state");
       for (const { store, generation, inUse } of stores) {
         const known = model.stores.get(store)?.opened;
         if (known && known.inUse !== inUse) announceInUse(store, inUse);
@@ -47,7 +51,9 @@ export class Live {
           this.changed(store);
         }
       }
-    } catch { /* The banner says it. */ } finally {
+    } catch {
+      /* The banner says it. */
+    } finally {
       this.asking = false;
     }
   }
@@ -55,20 +61,34 @@ export class Live {
   /** Holds a line to the server, by which the command hears that the page is open. */
   async #hold() {
     try {
-      for await (const line of lines('alive')) void line;
-    } catch { /* The next question says whether the server is away. */ }
+      for await (const line of lines("alive")) void line;
+    } catch {
+      /* The next question says whether the server is away. */
+    }
     setTimeout(() => this.#hold(), EVERY_MS * 2);
   }
 
   #banner(state) {
     if (this.state === state) return;
     this.state = state;
-    const banner = byId('banner');
+    const banner = byId("banner");
     banner.hidden = state === null;
-    if (state === 'away') {
-      fill(banner, h('strong', {}, 'Larder does not answer. '), 'The command may have been ended. Start ', h('code', {}, 'larder view'), ' again and open the address that it prints; if it is still running, this goes away by itself. What you see is what was there before.');
-    } else if (state === 'refused') {
-      fill(banner, h('strong', {}, 'This page has no right to ask any more. '), 'Its address belonged to an earlier ', h('code', {}, 'larder view'), '. Open the address that the command has printed.');
+    if (state === "away") {
+      fill(
+        banner,
+        h("strong", {}, "Larder does not answer. "),
+        "The command may have been ended. Start ",
+        h("code", {}, "larder view"),
+        " again and open the address that it prints; if it is still running, this goes away by itself. What you see is what was there before.",
+      );
+    } else if (state === "refused") {
+      fill(
+        banner,
+        h("strong", {}, "This page has no right to ask any more. "),
+        "Its address belonged to an earlier ",
+        h("code", {}, "larder view"),
+        ". Open the address that the command has printed.",
+      );
     } else fill(banner);
   }
 }

@@ -1,22 +1,33 @@
 // A button with something that opens below it.
-import { fill, h, newId } from './dom.js';
+import { fill, h, newId } from "./dom.js";
 
 /** `content(close)` is made each time it opens. */
 export function menu(label, content, attributes = {}) {
-  const id = newId('menu');
-  const sheet = h('div', { class: 'menu-sheet', id, hidden: true });
-  const button = h('button', { type: 'button', 'aria-expanded': 'false', 'aria-controls': id, class: 'menu-button', ...attributes }, label, h('span', { class: 'caret', 'aria-hidden': 'true' }));
-  const root = h('div', { class: 'menu' }, button, sheet);
+  const id = newId("menu");
+  const sheet = h("div", { class: "menu-sheet", id, hidden: true });
+  const button = h(
+    "button",
+    { type: "button", "aria-expanded": "false", "aria-controls": id, class: "menu-button", ...attributes },
+    label,
+    h("span", { class: "caret", "aria-hidden": "true" }),
+  );
+  const root = h("div", { class: "menu" }, button, sheet);
   const set = (open) => {
-    button.setAttribute('aria-expanded', String(open));
+    button.setAttribute("aria-expanded", String(open));
     sheet.hidden = !open;
-    if (open) fill(sheet, content(() => set(false)));
-    document[open ? 'addEventListener' : 'removeEventListener']('pointerdown', outside);
+    if (open)
+      fill(
+        sheet,
+        content(() => set(false)),
+      );
+    document[open ? "addEventListener" : "removeEventListener"]("pointerdown", outside);
   };
-  const outside = (event) => { if (!root.contains(event.target)) set(false); };
-  button.addEventListener('click', () => set(sheet.hidden));
-  root.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || sheet.hidden) return;
+  const outside = (event) => {
+    if (!root.contains(event.target)) set(false);
+  };
+  button.addEventListener("click", () => set(sheet.hidden));
+  root.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || sheet.hidden) return;
     event.stopPropagation();
     set(false);
     button.focus();

@@ -1,37 +1,40 @@
 // What lies below PATH, as far as it has been asked for: stores, their databases and object stores, and counts.
-import { ask, lines, queue } from './api.js';
+import { ask, lines, queue } from "./api.js";
 
 export const events = new EventTarget();
 const announce = (name, detail) => events.dispatchEvent(new CustomEvent(name, { detail }));
 
-export const model = { path: '', notes: [], stores: new Map() };
+export const model = { path: "", notes: [], stores: new Map() };
 
 /** Asks what stores there are. Nothing is opened. */
 export async function loadStores() {
-  const answer = await ask('stores');
+  const answer = await ask("stores");
   model.path = answer.path;
   model.notes = answer.notes ?? [];
   for (const info of answer.stores) model.stores.set(info.store, { info, counts: new Map() });
-  announce('stores');
+  announce("stores");
 }
 
 /** Opens a store, once; another `fresh` time after its files have changed. */
 export function openStore(number, { fresh = false } = {}) {
   const store = model.stores.get(number);
-  if (!store) return Promise.reject(new Error('There is no such store.'));
+  if (!store) return Promise.reject(new Error("There is no such store."));
   if (fresh || !store.opening) {
-    store.opening = ask('store', { store: number }).then((answer) => {
-      keepLoaded(store.opened, answer);
-      store.opened = answer;
-      store.failed = undefined;
-      announce('store', number);
-      return answer;
-    }, (error) => {
-      store.failed = error;
-      store.opening = undefined;
-      announce('store', number);
-      throw error;
-    });
+    store.opening = ask("store", { store: number }).then(
+      (answer) => {
+        keepLoaded(store.opened, answer);
+        store.opened = answer;
+        store.failed = undefined;
+        announce("store", number);
+        return answer;
+      },
+      (error) => {
+        store.failed = error;
+        store.opening = undefined;
+        announce("store", number);
+        throw error;
+      },
+    );
   }
   return store.opening;
 }
@@ -50,16 +53,18 @@ function keepLoaded(before, now) {
 /** Loads the next object stores of a database; where they are being loaded, waits for them. */
 export async function moreObjectStores(storeNumber, database) {
   if (!database.more) return;
-  database.loading ??= loadObjectStores(storeNumber, database).finally(() => { database.loading = undefined; });
+  database.loading ??= loadObjectStores(storeNumber, database).finally(() => {
+    database.loading = undefined;
+  });
   await database.loading;
 }
 
 async function loadObjectStores(storeNumber, database) {
   const after = database.objectStores.at(-1)?.id ?? 0;
-  const answer = await ask('objectStores', { store: storeNumber, database: database.id, after });
+  const answer = await ask("objectStores", { store: storeNumber, database: database.id, after });
   database.objectStores.push(...answer.objectStores);
   database.more = answer.more && answer.objectStores.length > 0;
-  announce('objectStores', { store: storeNumber, database: database.id });
+  announce("objectStores", { store: storeNumber, database: database.id });
 }
 
 /** The database, object store and index of a place, if they are loaded. */
@@ -98,7 +103,10 @@ export function countsOf(storeNumber, database, objectStore) {
   const name = countName(database, objectStore);
   const known = store.counts.get(name);
   const generation = store.opened?.generation;
-  const isOld = known && known.generation !== generation && (known.took < QUICK_MS || performance.now() - known.ended > COUNT_AGAIN_MS);
+  const isOld =
+    known &&
+    known.generation !== generation &&
+    (known.took < QUICK_MS || performance.now() - known.ended > COUNT_AGAIN_MS);
   if (known && (known.running || !isOld)) return known;
   const counts = known ?? { records: undefined, done: false };
   Object.assign(counts, { running: true, failed: undefined });
@@ -112,19 +120,19 @@ async function count(where, counts, generation) {
   const began = performance.now();
   const hadEnded = counts.done;
   try {
-    for await (const line of lines('counts', where)) {
+    for await (const line of lines("counts", where)) {
       // What was known before stays until it is known anew.
       if (hadEnded && !line.done) continue;
       Object.assign(counts, { records: line.records, bytes: line.bytes, done: line.done ?? false });
       if (line.done) counts.indexes = new Map(line.indexes);
-      announce('counts', where);
+      announce("counts", where);
     }
   } catch (error) {
     counts.failed = error;
   } finally {
     Object.assign(counts, { generation, ended: performance.now(), took: performance.now() - began });
     counts.running = false;
-    announce('counts', where);
+    announce("counts", where);
   }
 }
 
@@ -132,5 +140,5 @@ async function count(where, counts, generation) {
 export function announceInUse(number, inUse) {
   const { opened } = model.stores.get(number);
   opened.inUse = inUse;
-  announce('inUse', number);
+  announce("inUse", number);
 }

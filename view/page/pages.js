@@ -1,15 +1,15 @@
 // The records of an object store or index, in pages that are asked for by key: pages far from what is seen keep only how long they are.
-import { ask } from './api.js';
+import { ask } from "./api.js";
 
 const LIMIT = 200;
 // How many pages on either side of what is seen keep their rows.
 const KEPT = 5;
-const REVERSE = { next: 'prev', prev: 'next', nextunique: 'prevunique', prevunique: 'nextunique' };
+const REVERSE = { next: "prev", prev: "next", nextunique: "prevunique", prevunique: "nextunique" };
 
 const positionOf = (row) => (row ? { primaryKey: row.primaryKeyHex, key: row.keyHex } : undefined);
 const same = (a, b) => a?.primaryKey === b?.primaryKey && a?.key === b?.key;
 /** What a row is recognised by when it is asked for again. */
-export const identity = (row) => `${row.primaryKeyHex} ${row.keyHex ?? ''}`;
+export const identity = (row) => `${row.primaryKeyHex} ${row.keyHex ?? ""}`;
 
 export class Pages extends EventTarget {
   /** `query`: what `records` is asked with, without place and limit. Events: `change`, `problem`. */
@@ -24,12 +24,20 @@ export class Pages extends EventTarget {
     this.stop = new AbortController();
   }
 
-  get isDescending() { return this.query.direction.startsWith('prev'); }
-  get count() { return this.pages.reduce((sum, page) => sum + page.count, 0); }
+  get isDescending() {
+    return this.query.direction.startsWith("prev");
+  }
+  get count() {
+    return this.pages.reduce((sum, page) => sum + page.count, 0);
+  }
 
   #offsets() {
     let at = 0;
-    return this.pages.map((page) => { const from = at; at += page.count; return from; });
+    return this.pages.map((page) => {
+      const from = at;
+      at += page.count;
+      return from;
+    });
   }
 
   /** The row at an index, if it is loaded. */
@@ -54,7 +62,7 @@ export class Pages extends EventTarget {
   }
 
   async #ask(members) {
-    const answer = await ask('records', { ...this.query, limit: LIMIT, ...members }, { signal: this.stop.signal });
+    const answer = await ask("records", { ...this.query, limit: LIMIT, ...members }, { signal: this.stop.signal });
     this.generation = answer.generation;
     if (answer.problems?.length) {
       this.problems = [...new Set([...this.problems, ...answer.problems])];
@@ -64,7 +72,13 @@ export class Pages extends EventTarget {
 
   #page(answer, begin) {
     const rows = answer.records;
-    return { rows, count: rows.length, first: positionOf(rows[0]), end: answer.after ?? positionOf(rows.at(-1)), begin };
+    return {
+      rows,
+      count: rows.length,
+      first: positionOf(rows[0]),
+      end: answer.after ?? positionOf(rows.at(-1)),
+      begin,
+    };
   }
 
   /** Asks in the other direction; the rows come back in this one's. */
@@ -72,16 +86,26 @@ export class Pages extends EventTarget {
     const answer = await this.#ask({ direction: REVERSE[this.query.direction], after: position });
     const begin = answer.after ?? positionOf(answer.records.at(-1));
     const rows = answer.records.reverse();
-    return { page: { rows, count: rows.length, first: positionOf(rows[0]) ?? begin, end: positionOf(rows.at(-1)), before: position, reach: begin }, more: answer.more };
+    return {
+      page: {
+        rows,
+        count: rows.length,
+        first: positionOf(rows[0]) ?? begin,
+        end: positionOf(rows.at(-1)),
+        before: position,
+        reach: begin,
+      },
+      more: answer.more,
+    };
   }
 
   /** Loads the first page: at the beginning, at the `end`, or from a key on (text, as `--from` takes it). */
   async begin({ at, key } = {}) {
-    if (at === 'end') {
+    if (at === "end") {
       const { page, more } = await this.#askBefore(undefined);
       this.#start([page], more, false);
     } else if (key !== undefined) {
-      const begin = { [this.isDescending ? 'upper' : 'lower']: { text: key, open: false } };
+      const begin = { [this.isDescending ? "upper" : "lower"]: { text: key, open: false } };
       const answer = await this.#ask(begin);
       this.#start([this.#page(answer, begin)], true, answer.more);
     } else {
@@ -92,20 +116,25 @@ export class Pages extends EventTarget {
 
   #start(pages, above, below) {
     Object.assign(this, { pages, above, below });
-    this.dispatchEvent(new Event('change'));
+    this.dispatchEvent(new Event("change"));
   }
 
   /** Sees to it that the rows from one index to another are loaded, and what comes next. */
   need(from, to) {
     this.wanted = { from, to };
-    if (!this.busy) this.busy = this.#work().finally(() => { this.busy = null; });
+    if (!this.busy)
+      this.busy = this.#work().finally(() => {
+        this.busy = null;
+      });
   }
 
   async #work() {
     try {
-      while (!this.stop.signal.aborted && await this.#step()) { /* One page after the other: what is wanted may have changed. */ }
+      while (!this.stop.signal.aborted && (await this.#step())) {
+        /* One page after the other: what is wanted may have changed. */
+      }
     } catch (error) {
-      if (error.name !== 'AbortError') this.dispatchEvent(new CustomEvent('problem', { detail: error }));
+      if (error.name !== "AbortError") this.dispatchEvent(new CustomEvent("problem", { detail: error }));
     }
   }
 
@@ -114,10 +143,12 @@ export class Pages extends EventTarget {
     if (this.renewing) return false;
     const { from, to } = this.wanted;
     const offsets = this.#offsets();
-    const missing = this.pages.findIndex((page, at) => !page.rows && offsets[at] < to + 50 && offsets[at] + page.count > from - 50);
+    const missing = this.pages.findIndex(
+      (page, at) => !page.rows && offsets[at] < to + 50 && offsets[at] + page.count > from - 50,
+    );
     if (missing >= 0) {
       await this.#reload(missing);
-      this.dispatchEvent(new CustomEvent('change', { detail: {} }));
+      this.dispatchEvent(new CustomEvent("change", { detail: {} }));
       return true;
     }
     if (this.below && to + 100 > this.count) {
@@ -125,7 +156,7 @@ export class Pages extends EventTarget {
       this.pages.push(this.#page(answer));
       this.below = answer.more;
       this.#drop();
-      this.dispatchEvent(new CustomEvent('change', { detail: {} }));
+      this.dispatchEvent(new CustomEvent("change", { detail: {} }));
       return true;
     }
     if (this.above && from < 100) {
@@ -135,7 +166,7 @@ export class Pages extends EventTarget {
       this.above = more;
       this.wanted = { from: from + page.count, to: to + page.count };
       this.#drop();
-      this.dispatchEvent(new CustomEvent('change', { detail: { added: page.count } }));
+      this.dispatchEvent(new CustomEvent("change", { detail: { added: page.count } }));
       return true;
     }
     return false;
@@ -192,12 +223,14 @@ export class Pages extends EventTarget {
       const last = Math.max(first, seen.lastIndexOf(true));
       const gone = new Set(this.pages.slice(first, last + 1).flatMap((page) => (page.rows ?? []).map(identity)));
       this.problems = [];
-      this.pages.forEach((page, at) => { if (at < first || at > last) page.rows = null; });
+      this.pages.forEach((page, at) => {
+        if (at < first || at > last) page.rows = null;
+      });
       for (let at = first; at <= last && at < this.pages.length; at++) await this.#reload(at);
       return this.#compare({ before, wasWhole, gone, first });
     } finally {
       this.renewing = false;
-      this.dispatchEvent(new CustomEvent('change', { detail: { renewed: true } }));
+      this.dispatchEvent(new CustomEvent("change", { detail: { renewed: true } }));
     }
   }
 
@@ -210,12 +243,14 @@ export class Pages extends EventTarget {
       gone.delete(name);
       if (!before.has(name)) {
         // Behind the last row that had been loaded, a row may have been there before.
-        if (wasWhole || at < end) marks.set(name, 'new');
-      } else if (before.get(name) !== row.digest) marks.set(name, 'changed');
+        if (wasWhole || at < end) marks.set(name, "new");
+      } else if (before.get(name) !== row.digest) marks.set(name, "changed");
     });
     return { marks, gone: gone.size };
   }
 
   /** Asks for nothing any more. */
-  end() { this.stop.abort(); }
+  end() {
+    this.stop.abort();
+  }
 }

@@ -1,10 +1,10 @@
 // Where a value came from: the row of the database beneath, its envelope, its history, its bytes.
-import { ask } from './api.js';
-import { fill, h } from './dom.js';
-import { explained } from './heading.js';
-import { fromHex, hexView } from './hex.js';
-import { STATES } from './hidden.js';
-import { appendText, numberText, sizeText } from './text.js';
+import { ask } from "./api.js";
+import { fill, h } from "./dom.js";
+import { explained } from "./heading.js";
+import { fromHex, hexView } from "./hex.js";
+import { STATES } from "./hidden.js";
+import { appendText, numberText, sizeText } from "./text.js";
 
 const PIECE = 4096;
 
@@ -13,40 +13,122 @@ export class Provenance {
     this.where = where;
     this.stop = new AbortController();
     this.pieces = new Map();
-    this.element = h('div', { class: 'provenance' }, h('p', { class: 'dim' }, 'Loading…'));
+    this.element = h("div", { class: "provenance" }, h("p", { class: "dim" }, "Loading…"));
     this.#load();
   }
 
   async #load() {
     try {
-      const row = await ask('row', this.where, { signal: this.stop.signal });
+      const row = await ask("row", this.where, { signal: this.stop.signal });
       this.#draw(row);
     } catch (error) {
-      if (error.name !== 'AbortError') fill(this.element, h('p', { class: 'bad' }, `The row cannot be read: ${error.message}`));
+      if (error.name !== "AbortError")
+        fill(this.element, h("p", { class: "bad" }, `The row cannot be read: ${error.message}`));
     }
   }
 
   #draw(row) {
     this.pieces.set(0, fromHex(row.hex));
-    const fact = (name, help, ...value) => (value[0] === undefined || value[0] === null ? null : [h('dt', {}, help ? explained(name, help) : name), h('dd', {}, value)]);
+    const fact = (name, help, ...value) =>
+      value[0] === undefined || value[0] === null
+        ? null
+        : [h("dt", {}, help ? explained(name, help) : name), h("dd", {}, value)];
     const view = hexView({
-      length: row.size, label: 'Bytes of the row', need: (from, to) => this.#need(from, to),
-      read: (offset, count) => { const piece = this.pieces.get(Math.floor(offset / PIECE)); return piece?.subarray(offset % PIECE, (offset % PIECE) + count); },
+      length: row.size,
+      label: "Bytes of the row",
+      need: (from, to) => this.#need(from, to),
+      read: (offset, count) => {
+        const piece = this.pieces.get(Math.floor(offset / PIECE));
+        return piece?.subarray(offset % PIECE, (offset % PIECE) + count);
+      },
     });
     this.list = view.list;
-    fill(this.element,
-      h('dl', { class: 'facts' },
-        fact('File', 'The file of the store that has this row. Numbers grow with time.', row.file && appendText(h('bdi', { class: 'mono' }), row.file)),
-        fact('Number of the write', 'Every write to a store has a number (its sequence). A greater one is later.', row.sequence !== undefined ? numberText(row.sequence) : undefined),
-        fact('Version', 'Counts how often this record was written: index entries with a smaller version are stale.', row.version !== undefined ? numberText(row.version) : undefined),
-        fact('Size', null, sizeText(row.size)),
-        fact('Key of the row', 'The key under which the database beneath has this row: ids of database and object store, then the record’s key.', h('span', { class: 'mono break' }, row.rowKeyHex.length > 400 ? `${row.rowKeyHex.slice(0, 400)}…` : row.rowKeyHex))),
-      row.envelope?.length > 0 && [h('h3', {}, explained('Envelope', 'What the browser puts around a value: the versions of its formats, whether it is compressed, and whether it lies in a file of its own.')),
-        h('dl', { class: 'facts' }, row.envelope.map(([name, text]) => [appendText(h('dt', {}), name), appendText(h('dd', {}), text)]))],
-      row.history?.length > 0 && [h('h3', {}, explained('History', 'All versions of this row that the files still have, the latest first.')),
-        h('table', { class: 'plain-table' }, h('thead', {}, h('tr', {}, ['Number', 'State', 'File', 'Size'].map((label) => h('th', { scope: 'col' }, label)))),
-          h('tbody', {}, row.history.map((each) => h('tr', {}, h('td', { class: 'number' }, numberText(each.sequence)), h('td', {}, appendText(h('span', { class: `tag state-${each.state}`, title: STATES[each.state]?.[1] }), each.state)), appendText(h('td', { class: 'mono' }), each.file), h('td', { class: 'number' }, sizeText(each.size))))))],
-      h('h3', {}, 'Bytes'), view.element);
+    fill(
+      this.element,
+      h(
+        "dl",
+        { class: "facts" },
+        fact(
+          "File",
+          "The file of the store that has this row. Numbers grow with time.",
+          row.file && appendText(h("bdi", { class: "mono" }), row.file),
+        ),
+        fact(
+          "Number of the write",
+          "Every write to a store has a number (its sequence). A greater one is later.",
+          row.sequence !== undefined ? numberText(row.sequence) : undefined,
+        ),
+        fact(
+          "Version",
+          "Counts how often this record was written: index entries with a smaller version are stale.",
+          row.version !== undefined ? numberText(row.version) : undefined,
+        ),
+        fact("Size", null, sizeText(row.size)),
+        fact(
+          "Key of the row",
+          "The key under which the database beneath has this row: ids of database and object store, then the record’s key.",
+          h(
+            "span",
+            { class: "mono break" },
+            row.rowKeyHex.length > 400 ? `${row.rowKeyHex.slice(0, 400)}…` : row.rowKeyHex,
+          ),
+        ),
+      ),
+      row.envelope?.length > 0 && [
+        h(
+          "h3",
+          {},
+          explained(
+            "Envelope",
+            "What the browser puts around a value: the versions of its formats, whether it is compressed, and whether it lies in a file of its own.",
+          ),
+        ),
+        h(
+          "dl",
+          { class: "facts" },
+          row.envelope.map(([name, text]) => [appendText(h("dt", {}), name), appendText(h("dd", {}), text)]),
+        ),
+      ],
+      row.history?.length > 0 && [
+        h("h3", {}, explained("History", "All versions of this row that the files still have, the latest first.")),
+        h(
+          "table",
+          { class: "plain-table" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ["Number", "State", "File", "Size"].map((label) => h("th", { scope: "col" }, label)),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            row.history.map((each) =>
+              h(
+                "tr",
+                {},
+                h("td", { class: "number" }, numberText(each.sequence)),
+                h(
+                  "td",
+                  {},
+                  appendText(
+                    h("span", { class: `tag state-${each.state}`, title: STATES[each.state]?.[1] }),
+                    each.state,
+                  ),
+                ),
+                appendText(h("td", { class: "mono" }), each.file),
+                h("td", { class: "number" }, sizeText(each.size)),
+              ),
+            ),
+          ),
+        ),
+      ],
+      h("h3", {}, "Bytes"),
+      view.element,
+    );
   }
 
   async #need(from, to) {
@@ -54,7 +136,7 @@ export class Provenance {
       if (this.pieces.has(piece)) continue;
       this.pieces.set(piece, null);
       try {
-        const row = await ask('row', { ...this.where, offset: piece * PIECE }, { signal: this.stop.signal });
+        const row = await ask("row", { ...this.where, offset: piece * PIECE }, { signal: this.stop.signal });
         this.pieces.set(piece, fromHex(row.hex));
         this.list?.setCount(this.list.count);
       } catch {
@@ -64,5 +146,7 @@ export class Provenance {
     }
   }
 
-  end() { this.stop.abort(); }
+  end() {
+    this.stop.abort();
+  }
 }

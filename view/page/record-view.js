@@ -1,14 +1,14 @@
 // One record whole: its key, its value, and where it came from.
-import { ask, download } from './api.js';
-import { fill, h, say } from './dom.js';
-import { backButton, follow } from './heading.js';
-import { keyElement, keyJson, keyType } from './keys.js';
-import { menu } from './menu.js';
-import { Provenance } from './provenance.js';
-import { address } from './route.js';
-import { followPlace } from './shape.js';
-import { appendText, counted, sizeText } from './text.js';
-import { ValueTree } from './value.js';
+import { ask, download } from "./api.js";
+import { fill, h, say } from "./dom.js";
+import { backButton, follow } from "./heading.js";
+import { keyElement, keyJson, keyType } from "./keys.js";
+import { menu } from "./menu.js";
+import { Provenance } from "./provenance.js";
+import { address } from "./route.js";
+import { followPlace } from "./shape.js";
+import { appendText, counted, sizeText } from "./text.js";
+import { ValueTree } from "./value.js";
 
 const FIRST_LIMITS = { strings: 20_000, bytes: 64 * 1024, nodes: 3000 };
 // More than this the server does not give at once; the rest can be saved.
@@ -21,11 +21,11 @@ export class RecordView {
     this.empty();
   }
 
-  empty(text = 'Choose a record to see all of it.') {
+  empty(text = "Choose a record to see all of it.") {
     this.#stopAsking();
     this.where = undefined;
     this.tree = undefined;
-    fill(this.root, backButton('middle', 'Records'), h('p', { class: 'empty' }, text));
+    fill(this.root, backButton("middle", "Records"), h("p", { class: "empty" }, text));
   }
 
   #stopAsking() {
@@ -42,22 +42,35 @@ export class RecordView {
     }
     this.#stopAsking();
     const isOther = !this.#isShown(where);
-    const kept = { origin: this.showsOrigin, ...(isOther ? {} : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop }) };
+    const kept = {
+      origin: this.showsOrigin,
+      ...(isOther ? {} : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop }),
+    };
     this.where = where;
-    this.root.setAttribute('aria-busy', 'true');
+    this.root.setAttribute("aria-busy", "true");
     const { signal } = this.stop;
     try {
-      const record = await ask('record', { ...where, ...this.limits }, { signal });
+      const record = await ask("record", { ...where, ...this.limits }, { signal });
       this.#draw(record, kept);
       if (place !== undefined) {
         this.#tab(false);
         this.#point(place);
       }
     } catch (error) {
-      if (error.name === 'AbortError') return;
-      fill(this.root, backButton('middle', 'Records'), h('p', { class: 'empty' }, error.status === 404 ? 'This record is not in the store any more.' : `The record cannot be shown: ${error.message}`));
+      if (error.name === "AbortError") return;
+      fill(
+        this.root,
+        backButton("middle", "Records"),
+        h(
+          "p",
+          { class: "empty" },
+          error.status === 404
+            ? "This record is not in the store any more."
+            : `The record cannot be shown: ${error.message}`,
+        ),
+      );
     } finally {
-      if (!signal.aborted) this.root.removeAttribute('aria-busy');
+      if (!signal.aborted) this.root.removeAttribute("aria-busy");
     }
   }
 
@@ -68,24 +81,61 @@ export class RecordView {
   }
 
   #isShown(where) {
-    return ['store', 'database', 'objectStore', 'primaryKey'].every((name) => this.where?.[name] === where[name]);
+    return ["store", "database", "objectStore", "primaryKey"].every((name) => this.where?.[name] === where[name]);
   }
 
   /** Asks again: the files have changed. */
-  renew() { if (this.where) this.show(this.where, { again: true }); }
+  renew() {
+    if (this.where) this.show(this.where, { again: true });
+  }
 
   #draw(record, kept) {
     // A value that cannot be read has its reason among the problems.
-    if (record.value === null) record.value = { t: 'UNREADABLE', error: record.problems.join(' ') };
+    if (record.value === null) record.value = { t: "UNREADABLE", error: record.problems.join(" ") };
     this.record = record;
-    this.tree = new ValueTree(record, this.where, (limit) => this.#more(limit), (limit) => this.limits[limit] < LIMITS_MAX[limit]);
-    const key = h('div', { class: 'record-key' }, h('h2', { class: 'record-title' }, h('span', { class: 'hidden-label' }, 'Record '), keyElement(record.primaryKey)), h('p', { class: 'dim' }, `Key of type ${keyType(record.primaryKey)} · ${sizeText(record.size)}`, this.toTable && [' · ', h('a', { href: address(this.toTable), onclick: follow(this.toTable) }, 'Show in its table')],
-      record.objects?.length ? ` · ${counted(record.objects.length, 'blob or file', 'blobs and files')}` : ''));
-    this.value = h('div', { class: 'record-value' }, this.#problems(), this.tree.element);
-    this.origin = h('div', { class: 'record-origin' });
-    this.buttons = ['Value', 'Where this came from'].map((label, at) => h('button', { type: 'button', class: 'tab', 'aria-pressed': 'false', onclick: () => this.#tab(at === 1) }, label));
-    this.scroller = h('div', { class: 'record-scroller scrolled', tabindex: '0', role: 'region', 'aria-label': 'Content of the record' }, this.value, this.origin);
-    fill(this.root, h('div', { class: 'record-head' }, backButton('middle', 'Records'), key, this.#tools()), h('div', { class: 'tabs', role: 'group', 'aria-label': 'Views of the record' }, this.buttons), this.scroller);
+    this.tree = new ValueTree(
+      record,
+      this.where,
+      (limit) => this.#more(limit),
+      (limit) => this.limits[limit] < LIMITS_MAX[limit],
+    );
+    const key = h(
+      "div",
+      { class: "record-key" },
+      h(
+        "h2",
+        { class: "record-title" },
+        h("span", { class: "hidden-label" }, "Record "),
+        keyElement(record.primaryKey),
+      ),
+      h(
+        "p",
+        { class: "dim" },
+        `Key of type ${keyType(record.primaryKey)} · ${sizeText(record.size)}`,
+        this.toTable && [
+          " · ",
+          h("a", { href: address(this.toTable), onclick: follow(this.toTable) }, "Show in its table"),
+        ],
+        record.objects?.length ? ` · ${counted(record.objects.length, "blob or file", "blobs and files")}` : "",
+      ),
+    );
+    this.value = h("div", { class: "record-value" }, this.#problems(), this.tree.element);
+    this.origin = h("div", { class: "record-origin" });
+    this.buttons = ["Value", "Where this came from"].map((label, at) =>
+      h("button", { type: "button", class: "tab", "aria-pressed": "false", onclick: () => this.#tab(at === 1) }, label),
+    );
+    this.scroller = h(
+      "div",
+      { class: "record-scroller scrolled", tabindex: "0", role: "region", "aria-label": "Content of the record" },
+      this.value,
+      this.origin,
+    );
+    fill(
+      this.root,
+      h("div", { class: "record-head" }, backButton("middle", "Records"), key, this.#tools()),
+      h("div", { class: "tabs", role: "group", "aria-label": "Views of the record" }, this.buttons),
+      this.scroller,
+    );
     if (kept.open) this.tree.reopen(kept.open);
     this.#tab(kept.origin ?? false);
     if (kept.scroll) this.scroller.scrollTop = kept.scroll;
@@ -98,24 +148,73 @@ export class RecordView {
 
   #problems() {
     if (!this.record.problems?.length) return null;
-    return h('ul', { class: 'notice bad-notice' }, this.record.problems.map((problem) => appendText(h('li', {}), problem)));
+    return h(
+      "ul",
+      { class: "notice bad-notice" },
+      this.record.problems.map((problem) => appendText(h("li", {}), problem)),
+    );
   }
 
   #tools() {
-    return h('div', { class: 'record-tools' },
-      h('button', { type: 'button', onclick: () => this.tree.expandAll() }, 'Expand all'),
-      menu('Copy', (close) => h('div', { class: 'menu-items' },
-        h('button', { type: 'button', onclick: () => { close(); this.#copy(async () => (await ask('json', this.where)).json, 'The value'); } }, 'Value as JSON'),
-        h('button', { type: 'button', onclick: () => { close(); this.#copy(async () => keyJson(this.record.primaryKey), 'The key'); } }, 'Key'))),
-      menu('Save', (close) => h('div', { class: 'menu-items' },
-        h('button', { type: 'button', onclick: () => { close(); download({ what: 'canonical', ...this.where }).catch((error) => this.#said(error.message)); } }, 'This record as canonical JSON'),
-        h('p', { class: 'dim' }, 'Loses nothing: every type, every byte.'))),
-      this.status = h('span', { class: 'dim', role: 'status' }));
+    return h(
+      "div",
+      { class: "record-tools" },
+      h("button", { type: "button", onclick: () => this.tree.expandAll() }, "Expand all"),
+      menu("Copy", (close) =>
+        h(
+          "div",
+          { class: "menu-items" },
+          h(
+            "button",
+            {
+              type: "button",
+              onclick: () => {
+                close();
+                this.#copy(async () => (await ask("json", this.where)).json, "The value");
+              },
+            },
+            "Value as JSON",
+          ),
+          h(
+            "button",
+            {
+              type: "button",
+              onclick: () => {
+                close();
+                this.#copy(async () => keyJson(this.record.primaryKey), "The key");
+              },
+            },
+            "Key",
+          ),
+        ),
+      ),
+      menu("Save", (close) =>
+        h(
+          "div",
+          { class: "menu-items" },
+          h(
+            "button",
+            {
+              type: "button",
+              onclick: () => {
+                close();
+                download({ what: "canonical", ...this.where }).catch((error) => this.#said(error.message));
+              },
+            },
+            "This record as canonical JSON",
+          ),
+          h("p", { class: "dim" }, "Loses nothing: every type, every byte."),
+        ),
+      ),
+      (this.status = h("span", { class: "dim", role: "status" })),
+    );
   }
 
   #said(text) {
     fill(this.status, text);
-    setTimeout(() => { if (this.status.textContent === text) fill(this.status); }, 4000);
+    setTimeout(() => {
+      if (this.status.textContent === text) fill(this.status);
+    }, 4000);
   }
 
   async #copy(make, what) {
@@ -129,7 +228,7 @@ export class RecordView {
 
   #tab(showsOrigin) {
     this.showsOrigin = showsOrigin;
-    this.buttons.forEach((button, at) => button.setAttribute('aria-pressed', String((at === 1) === showsOrigin)));
+    this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String((at === 1) === showsOrigin)));
     this.value.hidden = showsOrigin;
     this.origin.hidden = !showsOrigin;
     if (showsOrigin && !this.origin.firstChild) {
@@ -139,8 +238,8 @@ export class RecordView {
   }
 
   #point(place) {
-    if (place === 'key' || place.startsWith('index ')) {
-      this.root.querySelector('.record-title').classList.add('found');
+    if (place === "key" || place.startsWith("index ")) {
+      this.root.querySelector(".record-title").classList.add("found");
       say(`Found in the ${place}.`);
     } else this.tree.reveal(followPlace(this.record.value, place));
   }
@@ -151,12 +250,12 @@ async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const field = h('textarea', { class: 'hidden-label', 'aria-hidden': 'true', tabindex: '-1' });
+    const field = h("textarea", { class: "hidden-label", "aria-hidden": "true", tabindex: "-1" });
     field.value = text;
     document.body.append(field);
     field.select();
-    const isCopied = document.execCommand('copy');
+    const isCopied = document.execCommand("copy");
     field.remove();
-    if (!isCopied) throw new Error('the browser does not allow it');
+    if (!isCopied) throw new Error("the browser does not allow it");
   }
 }

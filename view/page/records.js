@@ -1,11 +1,11 @@
 // The records of an object store or index as a table.
-import { append, fill, h, newId, say } from './dom.js';
-import { Columns } from './columns.js';
-import { keyElement } from './keys.js';
-import { Pages, identity } from './pages.js';
-import { appendText, counted, plain, sizeText } from './text.js';
-import { typeName } from './types.js';
-import { VirtualList } from './virtual.js';
+import { append, fill, h, newId, say } from "./dom.js";
+import { Columns } from "./columns.js";
+import { keyElement } from "./keys.js";
+import { Pages, identity } from "./pages.js";
+import { appendText, counted, plain, sizeText } from "./text.js";
+import { typeName } from "./types.js";
+import { VirtualList } from "./virtual.js";
 
 const ROW = 30;
 const HEAD = 32;
@@ -21,48 +21,80 @@ export class Records {
     this.selected = selected;
     this.active = -1;
     this.marks = new Map();
-    this.id = newId('records');
+    this.id = newId("records");
     this.columns = new Columns(query.index !== undefined, (what) => this.#columnsChanged(what));
-    this.head = h('div', { class: 'grid-row grid-head', role: 'row', 'aria-rowindex': 1 });
-    this.body = h('div', { class: 'grid-body', role: 'rowgroup' });
-    this.grid = h('div', {
-      class: 'grid', role: 'grid', tabindex: '0', 'aria-label': 'Records', 'aria-rowcount': -1,
-      onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event), ondblclick: () => this.#openActive(),
-    }, h('div', { role: 'rowgroup', class: 'grid-head-group' }, this.head), this.body);
-    this.notes = h('div', { class: 'grid-notes', role: 'status' });
+    this.head = h("div", { class: "grid-row grid-head", role: "row", "aria-rowindex": 1 });
+    this.body = h("div", { class: "grid-body", role: "rowgroup" });
+    this.grid = h(
+      "div",
+      {
+        class: "grid",
+        role: "grid",
+        tabindex: "0",
+        "aria-label": "Records",
+        "aria-rowcount": -1,
+        onkeydown: (event) => this.#key(event),
+        onclick: (event) => this.#click(event),
+        ondblclick: () => this.#openActive(),
+      },
+      h("div", { role: "rowgroup", class: "grid-head-group" }, this.head),
+      this.body,
+    );
+    this.notes = h("div", { class: "grid-notes", role: "status" });
     // What passes is said where it moves no row.
-    this.passing = h('p', { class: 'passing', role: 'status' });
-    this.summary = h('div', { class: 'summary' });
-    this.foot = h('div', { class: 'grid-foot' }, this.summary, this.passing);
-    this.element = h('div', { class: 'records' }, this.notes, this.grid, this.foot);
+    this.passing = h("p", { class: "passing", role: "status" });
+    this.summary = h("div", { class: "summary" });
+    this.foot = h("div", { class: "grid-foot" }, this.summary, this.passing);
+    this.element = h("div", { class: "records" }, this.notes, this.grid, this.foot);
     this.list = new VirtualList({
-      scroller: this.grid, body: this.body, rowHeight: ROW, inset: HEAD, row: (index) => this.#row(index), pinned: () => this.active,
+      scroller: this.grid,
+      body: this.body,
+      rowHeight: ROW,
+      inset: HEAD,
+      row: (index) => this.#row(index),
+      pinned: () => this.active,
       ranged: (from, to) => this.pages?.need(from, to),
     });
-    this.#columnsChanged('columns');
+    this.#columnsChanged("columns");
   }
 
   /** Loads the first page: at the beginning, at the `end`, or at a key. Refused keys are thrown. */
   async begin(where = {}) {
     const pages = new Pages(this.query);
-    this.body.setAttribute('aria-busy', 'true');
-    fill(this.passing, 'Loading…');
+    this.body.setAttribute("aria-busy", "true");
+    fill(this.passing, "Loading…");
     try {
       await pages.begin(where);
     } finally {
-      this.body.removeAttribute('aria-busy');
+      this.body.removeAttribute("aria-busy");
       fill(this.passing);
       this.#note();
     }
     this.pages?.end();
     this.pages = pages;
-    pages.addEventListener('change', ({ detail }) => this.#pagesChanged(detail ?? {}));
-    pages.addEventListener('problem', ({ detail }) => this.#note(h('span', { class: 'bad' }, `The next records could not be loaded: ${detail.message} `), h('button', { type: 'button', onclick: () => { this.#note(); this.list.draw(); } }, 'Try again')));
+    pages.addEventListener("change", ({ detail }) => this.#pagesChanged(detail ?? {}));
+    pages.addEventListener("problem", ({ detail }) =>
+      this.#note(
+        h("span", { class: "bad" }, `The next records could not be loaded: ${detail.message} `),
+        h(
+          "button",
+          {
+            type: "button",
+            onclick: () => {
+              this.#note();
+              this.list.draw();
+            },
+          },
+          "Try again",
+        ),
+      ),
+    );
     this.active = this.selected ? this.#indexOfSelected() : -1;
     this.#pagesChanged({});
-    if (where.at === 'end') this.list.scrollTo(Infinity);
+    if (where.at === "end") this.list.scrollTo(Infinity);
     else this.list.scrollTo(0);
-    if (this.active < 0 && pages.count > 0 && (where.key !== undefined || where.at)) this.#activate(where.at === 'end' ? pages.count - 1 : 0);
+    if (this.active < 0 && pages.count > 0 && (where.key !== undefined || where.at))
+      this.#activate(where.at === "end" ? pages.count - 1 : 0);
     if (this.active >= 0) this.list.show(this.active);
   }
 
@@ -78,7 +110,7 @@ export class Records {
   #pagesChanged({ added = 0, renewed = false }) {
     if (renewed) return;
     const loaded = this.pages.pages.flatMap((page) => page.rows ?? []);
-    if (this.columns.see(loaded)) this.#columnsChanged('columns');
+    if (this.columns.see(loaded)) this.#columnsChanged("columns");
     if (added > 0 && this.active >= 0) this.active += added;
     const top = this.list.top + added * ROW;
     this.#counted();
@@ -90,64 +122,117 @@ export class Records {
   #counted() {
     const { pages } = this;
     const isWhole = !pages.above && !pages.below;
-    this.grid.setAttribute('aria-rowcount', isWhole ? pages.count + 1 : -1);
-    fill(this.summary, pages.count === 0 && isWhole
-      ? h('span', {}, this.query.filter || this.query.lower || this.query.upper ? 'No record fits the range and the filter.' : 'There are no records here.')
-      : h('span', {}, isWhole ? counted(pages.count, 'record') : `${counted(pages.count, 'record')} passed, more ${pages.below ? 'below' : 'above'}`));
+    this.grid.setAttribute("aria-rowcount", isWhole ? pages.count + 1 : -1);
+    fill(
+      this.summary,
+      pages.count === 0 && isWhole
+        ? h(
+            "span",
+            {},
+            this.query.filter || this.query.lower || this.query.upper
+              ? "No record fits the range and the filter."
+              : "There are no records here.",
+          )
+        : h(
+            "span",
+            {},
+            isWhole
+              ? counted(pages.count, "record")
+              : `${counted(pages.count, "record")} passed, more ${pages.below ? "below" : "above"}`,
+          ),
+    );
     if (pages.problems.length > 0) {
-      append(this.summary, [h('details', { class: 'withheld' }, h('summary', {}, `${counted(pages.problems.length, 'problem')} with these records`),
-        h('ul', {}, pages.problems.map((problem) => appendText(h('li', {}), problem))))]);
+      append(this.summary, [
+        h(
+          "details",
+          { class: "withheld" },
+          h("summary", {}, `${counted(pages.problems.length, "problem")} with these records`),
+          h(
+            "ul",
+            {},
+            pages.problems.map((problem) => appendText(h("li", {}), problem)),
+          ),
+        ),
+      ]);
     }
   }
 
-  #note(...content) { fill(this.notes, ...content); }
+  #note(...content) {
+    fill(this.notes, ...content);
+  }
 
   #columnsChanged(what) {
-    this.element.style.setProperty('--columns', this.columns.template);
-    this.element.style.setProperty('--columns-width', `${this.columns.width}px`);
-    if (what === 'width') return;
+    this.element.style.setProperty("--columns", this.columns.template);
+    this.element.style.setProperty("--columns-width", `${this.columns.width}px`);
+    if (what === "width") return;
     fill(this.head, ...this.columns.header());
-    this.grid.setAttribute('aria-colcount', this.columns.shown.length);
-    if (this.pages) { this.list.setCount(this.pages.count); this.#mark(); }
+    this.grid.setAttribute("aria-colcount", this.columns.shown.length);
+    if (this.pages) {
+      this.list.setCount(this.pages.count);
+      this.#mark();
+    }
   }
 
   #row(index) {
     const row = this.pages?.row(index);
-    const element = h('div', { class: 'grid-row', role: 'row', id: `${this.id}-${index}`, 'aria-rowindex': index + 2, 'data-row': index });
+    const element = h("div", {
+      class: "grid-row",
+      role: "row",
+      id: `${this.id}-${index}`,
+      "aria-rowindex": index + 2,
+      "data-row": index,
+    });
     const { shown } = this.columns;
     if (!row) {
-      element.append(h('div', { class: 'cell dim', role: 'gridcell', 'aria-colspan': shown.length }, 'Loading…'));
+      element.append(h("div", { class: "cell dim", role: "gridcell", "aria-colspan": shown.length }, "Loading…"));
       return element;
     }
     const mark = this.marks.get(identity(row));
-    if (mark) element.classList.add('marked', `marked-${mark}`);
-    if (row.problem) element.classList.add('unreadable');
-    element.setAttribute('aria-selected', String(index === this.active));
-    if (index === this.active) element.classList.add('active');
-    const cells = new Map((row.value?.cells ?? []).map(([name, cell]) => [typeof name === 'string' ? name : JSON.stringify(name), cell]));
-    append(element, shown.map((column) => this.#cell(row, column, cells)));
+    if (mark) element.classList.add("marked", `marked-${mark}`);
+    if (row.problem) element.classList.add("unreadable");
+    element.setAttribute("aria-selected", String(index === this.active));
+    if (index === this.active) element.classList.add("active");
+    const cells = new Map(
+      (row.value?.cells ?? []).map(([name, cell]) => [typeof name === "string" ? name : JSON.stringify(name), cell]),
+    );
+    append(
+      element,
+      shown.map((column) => this.#cell(row, column, cells)),
+    );
     return element;
   }
 
   #cell(row, column, cells) {
-    const cell = h('div', { class: `cell cell-${column.kind}`, role: 'gridcell' });
+    const cell = h("div", { class: `cell cell-${column.kind}`, role: "gridcell" });
     switch (column.kind) {
-      case 'key': append(cell, [keyElement(row.key)]); break;
-      case 'primaryKey': {
+      case "key":
+        append(cell, [keyElement(row.key)]);
+        break;
+      case "primaryKey": {
         const mark = this.marks.get(identity(row));
-        append(cell, [keyElement(row.primaryKey), mark && h('span', { class: 'mark-word' }, mark)]);
+        append(cell, [keyElement(row.primaryKey), mark && h("span", { class: "mark-word" }, mark)]);
         break;
       }
-      case 'type': append(cell, [row.problem ? h('span', { class: 'bad', title: plain(row.problem) }, 'unreadable') : h('span', { class: 'type' }, typeName(row.value.t))]); break;
-      case 'size': append(cell, [sizeText(row.size)]); break;
-      case 'value': appendText(cell, row.problem ?? row.value.text); break;
+      case "type":
+        append(cell, [
+          row.problem
+            ? h("span", { class: "bad", title: plain(row.problem) }, "unreadable")
+            : h("span", { class: "type" }, typeName(row.value.t)),
+        ]);
+        break;
+      case "size":
+        append(cell, [sizeText(row.size)]);
+        break;
+      case "value":
+        appendText(cell, row.problem ?? row.value.text);
+        break;
       default: {
-        const found = cells.get(typeof column.name === 'string' ? column.name : JSON.stringify(column.name));
+        const found = cells.get(typeof column.name === "string" ? column.name : JSON.stringify(column.name));
         if (found) {
           cell.classList.add(`value-${found.t}`);
           appendText(cell, found.text);
-        } else if (row.problem && column === this.columns.shown.find(({ kind }) => kind === 'property')) {
-          cell.classList.add('bad');
+        } else if (row.problem && column === this.columns.shown.find(({ kind }) => kind === "property")) {
+          cell.classList.add("bad");
           appendText(cell, row.problem);
         }
       }
@@ -156,11 +241,12 @@ export class Records {
   }
 
   #mark() {
-    if (this.active >= 0 && this.list.rows.has(this.active)) this.grid.setAttribute('aria-activedescendant', `${this.id}-${this.active}`);
-    else this.grid.removeAttribute('aria-activedescendant');
+    if (this.active >= 0 && this.list.rows.has(this.active))
+      this.grid.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
+    else this.grid.removeAttribute("aria-activedescendant");
     for (const [index, element] of this.list.rows) {
-      element.classList.toggle('active', index === this.active);
-      if (element.hasAttribute('aria-selected')) element.setAttribute('aria-selected', String(index === this.active));
+      element.classList.toggle("active", index === this.active);
+      if (element.hasAttribute("aria-selected")) element.setAttribute("aria-selected", String(index === this.active));
     }
   }
 
@@ -192,10 +278,10 @@ export class Records {
   }
 
   #click(event) {
-    const element = event.target.closest('[data-row]');
+    const element = event.target.closest("[data-row]");
     if (!element) return;
     // Where the record takes the place of the table, it is a step of its own, and the way back leads to the table.
-    const isNarrow = matchMedia('(max-width: 760px)').matches;
+    const isNarrow = matchMedia("(max-width: 760px)").matches;
     this.#activate(Number(element.dataset.row), { quietly: isNarrow });
     if (isNarrow) this.#openActive();
   }
@@ -205,21 +291,24 @@ export class Records {
     const page = Math.max(1, Math.floor(this.list.viewHeight / ROW) - 1);
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     if (event.key in moves) this.#activate(this.active < 0 ? 0 : this.active + moves[event.key]);
-    else if (event.key === 'Home') this.#toEnd('begin');
-    else if (event.key === 'End') this.#toEnd('end');
-    else if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') this.grid.scrollBy({ left: event.key === 'ArrowLeft' ? -80 : 80 });
-    else if (event.key === 'Enter') this.#openActive();
+    else if (event.key === "Home") this.#toEnd("begin");
+    else if (event.key === "End") this.#toEnd("end");
+    else if (event.key === "ArrowLeft" || event.key === "ArrowRight")
+      this.grid.scrollBy({ left: event.key === "ArrowLeft" ? -80 : 80 });
+    else if (event.key === "Enter") this.#openActive();
     else return;
     event.preventDefault();
   }
 
   /** The first and the last record are asked for by key, not by passing all others. */
   #toEnd(which) {
-    const isLoaded = which === 'end' ? !this.pages.below : !this.pages.above;
-    if (isLoaded) this.#activate(which === 'end' ? this.pages.count - 1 : 0);
+    const isLoaded = which === "end" ? !this.pages.below : !this.pages.above;
+    if (isLoaded) this.#activate(which === "end" ? this.pages.count - 1 : 0);
     else {
       this.selected = undefined;
-      this.begin(which === 'end' ? { at: 'end' } : { at: 'begin' }).catch((error) => this.#note(h('span', { class: 'bad' }, error.message)));
+      this.begin(which === "end" ? { at: "end" } : { at: "begin" }).catch((error) =>
+        this.#note(h("span", { class: "bad" }, error.message)),
+      );
     }
   }
 
@@ -233,8 +322,12 @@ export class Records {
       const offset = this.list.top - from * ROW;
       const { marks, gone } = await this.pages.renew(from, to);
       for (const [name, mark] of marks) this.marks.set(name, mark);
-      this.columns.see(this.pages.pages.flatMap((page) => page.rows ?? [])) && this.#columnsChanged('columns');
-      if (this.selected) this.active = this.pages.indexOf(this.selected) >= 0 ? this.pages.indexOf(this.selected) : Math.min(this.active, this.pages.count - 1);
+      this.columns.see(this.pages.pages.flatMap((page) => page.rows ?? [])) && this.#columnsChanged("columns");
+      if (this.selected)
+        this.active =
+          this.pages.indexOf(this.selected) >= 0
+            ? this.pages.indexOf(this.selected)
+            : Math.min(this.active, this.pages.count - 1);
       this.#counted();
       this.list.setCount(this.pages.count);
       const again = anchor && offset + from > 0 ? this.pages.indexOf(identity(anchor)) : -1;
@@ -242,7 +335,8 @@ export class Records {
       this.#mark();
       this.#sayChanges(marks, gone);
     } catch (error) {
-      if (error.name !== 'AbortError') this.#note(h('span', { class: 'bad' }, `The records could not be loaded again: ${error.message}`));
+      if (error.name !== "AbortError")
+        this.#note(h("span", { class: "bad" }, `The records could not be loaded again: ${error.message}`));
     } finally {
       this.renewing = false;
     }
@@ -250,22 +344,27 @@ export class Records {
 
   #sayChanges(marks, gone) {
     const values = [...marks.values()];
-    const news = values.filter((mark) => mark === 'new').length;
+    const news = values.filter((mark) => mark === "new").length;
     const parts = [];
-    if (values.length > news) parts.push(`${counted(values.length - news, 'record')} changed`);
-    if (news > 0) parts.push(`${counted(news, 'record')} new`);
-    if (gone > 0) parts.push(`${counted(gone, 'record')} gone`);
+    if (values.length > news) parts.push(`${counted(values.length - news, "record")} changed`);
+    if (news > 0) parts.push(`${counted(news, "record")} new`);
+    if (gone > 0) parts.push(`${counted(gone, "record")} gone`);
     if (parts.length === 0) return;
-    say(`${parts.join(', ')}.`);
-    fill(this.passing, h('b', { class: 'changes' }, `${parts.join(', ')}.`));
+    say(`${parts.join(", ")}.`);
+    fill(this.passing, h("b", { class: "changes" }, `${parts.join(", ")}.`));
     setTimeout(() => {
       for (const name of marks.keys()) this.marks.delete(name);
       fill(this.passing);
-      if (this.pages) { this.list.setCount(this.pages.count); this.#mark(); }
+      if (this.pages) {
+        this.list.setCount(this.pages.count);
+        this.#mark();
+      }
     }, MARKED_MS);
   }
 
-  focus() { this.grid.focus(); }
+  focus() {
+    this.grid.focus();
+  }
 
   end() {
     this.pages?.end();

@@ -1,7 +1,7 @@
 // Where in the stores the page is: kept in the address, so that back, forward and reloading work.
 
-const NUMBERS = ['store', 'database', 'objectStore', 'index'];
-const TEXTS = ['view', 'key', 'direction', 'lower', 'upper', 'filter', 'text', 'kind', 'ignoreCase', 'within'];
+const NUMBERS = ["store", "database", "objectStore", "index"];
+const TEXTS = ["view", "key", "direction", "lower", "upper", "filter", "text", "kind", "ignoreCase", "within"];
 // An address that is longer is cut by some programs; a key that long is left out.
 const TEXT_MAX = 4096;
 
@@ -11,8 +11,8 @@ let current = {};
 /** The place that an address names. */
 export function read(hash = location.hash) {
   const place = {};
-  const members = new URLSearchParams(hash.replace(/^#/, ''));
-  for (const name of NUMBERS) if (/^\d{1,16}$/.test(members.get(name) ?? '')) place[name] = Number(members.get(name));
+  const members = new URLSearchParams(hash.replace(/^#/, ""));
+  for (const name of NUMBERS) if (/^\d{1,16}$/.test(members.get(name) ?? "")) place[name] = Number(members.get(name));
   for (const name of TEXTS) if (members.has(name)) place[name] = members.get(name);
   return place;
 }
@@ -22,22 +22,27 @@ export function address(place) {
   const members = new URLSearchParams();
   for (const name of [...NUMBERS, ...TEXTS]) {
     const value = place[name];
-    if (value !== undefined && value !== null && value !== '' && String(value).length <= TEXT_MAX) members.set(name, value);
+    if (value !== undefined && value !== null && value !== "" && String(value).length <= TEXT_MAX)
+      members.set(name, value);
   }
   return `#${members}`;
 }
 
 export const place = () => current;
 
-const announce = (before, reason) => changed.dispatchEvent(new CustomEvent('place', { detail: { before, now: current, reason } }));
+const announce = (before, reason) =>
+  changed.dispatchEvent(new CustomEvent("place", { detail: { before, now: current, reason } }));
 
 /** Goes to a place. `replace` leaves no step for the way back. */
 export function go(next, { replace = false } = {}) {
   const before = current;
-  current = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined && value !== null && value !== ''));
+  current = Object.fromEntries(
+    Object.entries(next).filter(([, value]) => value !== undefined && value !== null && value !== ""),
+  );
   const url = address(current);
-  if (url !== location.hash) history[replace ? 'replaceState' : 'pushState'](null, '', url === '#' ? location.pathname : url);
-  announce(before, 'go');
+  if (url !== location.hash)
+    history[replace ? "replaceState" : "pushState"](null, "", url === "#" ? location.pathname : url);
+  announce(before, "go");
 }
 
 /** Changes some of the place. */
@@ -48,8 +53,8 @@ export function start() {
   const follow = () => {
     const before = current;
     current = read();
-    announce(before, 'address');
+    announce(before, "address");
   };
-  window.addEventListener('popstate', follow);
+  window.addEventListener("popstate", follow);
   follow();
 }

@@ -1,31 +1,59 @@
 // An object store or index: its records in a chosen order and range, and what can be done with them.
-import { ask, download } from './api.js';
-import { fill, h, newId, say } from './dom.js';
-import { backButton, crumbs, tabs } from './heading.js';
-import { HiddenRows } from './hidden.js';
-import { keyJson } from './keys.js';
-import { Records } from './records.js';
-import { change, go } from './route.js';
-import { keyPathText, nameLabel } from './text.js';
-import { menu } from './menu.js';
+import { ask, download } from "./api.js";
+import { fill, h, newId, say } from "./dom.js";
+import { backButton, crumbs, tabs } from "./heading.js";
+import { HiddenRows } from "./hidden.js";
+import { keyJson } from "./keys.js";
+import { Records } from "./records.js";
+import { change, go } from "./route.js";
+import { keyPathText, nameLabel } from "./text.js";
+import { menu } from "./menu.js";
 
-const DIRECTIONS = [['next', 'first to last'], ['prev', 'last to first'], ['nextunique', 'first to last, each key once'], ['prevunique', 'last to first, each key once']];
-const KEY_HELP = 'A key as JSON: 7, "text", ["a", 1], {"date": "2026-01-31T12:00:00Z"}, {"binary": "00ff"}. What is no JSON is taken as a text.';
+const DIRECTIONS = [
+  ["next", "first to last"],
+  ["prev", "last to first"],
+  ["nextunique", "first to last, each key once"],
+  ["prevunique", "last to first, each key once"],
+];
+const KEY_HELP =
+  'A key as JSON: 7, "text", ["a", 1], {"date": "2026-01-31T12:00:00Z"}, {"binary": "00ff"}. What is no JSON is taken as a text.';
 
 /** `>` before a bound of the address means that the key itself is left out. */
-const boundOf = (text) => (text === undefined ? undefined : { text: text.replace(/^[>=]/, ''), open: text.startsWith('>') });
+const boundOf = (text) =>
+  text === undefined ? undefined : { text: text.replace(/^[>=]/, ""), open: text.startsWith(">") };
 
 export class TableView {
   constructor(root, place, found, { showRecord, openRecord }) {
     Object.assign(this, { root, place, found, showRecord, openRecord });
     this.where = { store: place.store, database: place.database, objectStore: place.objectStore };
-    const unique = DIRECTIONS.some(([name]) => name === place.direction) ? place.direction : 'next';
+    const unique = DIRECTIONS.some(([name]) => name === place.direction) ? place.direction : "next";
     this.query = {
-      ...this.where, index: place.index, direction: unique, lower: boundOf(place.lower), upper: boundOf(place.upper), filter: place.filter,
+      ...this.where,
+      index: place.index,
+      direction: unique,
+      lower: boundOf(place.lower),
+      upper: boundOf(place.upper),
+      filter: place.filter,
     };
-    fill(root, h('div', { class: 'middle-head' }, backButton('places', 'Stores'), crumbs(place), this.#title(),
-      tabs(place, [[undefined, 'Records'], ['hidden', 'Hidden rows']], ...this.#menus())));
-    if (place.view === 'hidden') {
+    fill(
+      root,
+      h(
+        "div",
+        { class: "middle-head" },
+        backButton("places", "Stores"),
+        crumbs(place),
+        this.#title(),
+        tabs(
+          place,
+          [
+            [undefined, "Records"],
+            ["hidden", "Hidden rows"],
+          ],
+          ...this.#menus(),
+        ),
+      ),
+    );
+    if (place.view === "hidden") {
       this.hidden = new HiddenRows({ ...this.where, index: place.index });
       root.append(this.hidden.element);
     } else this.#table();
@@ -34,34 +62,70 @@ export class TableView {
   #title() {
     const { objectStore, index } = this.found;
     const details = index
-      ? [`Index over ${keyPathText(index.keyPath)}`, index.unique && 'each key once (unique)', index.multiEntry && 'an entry for each item of a list (multi-entry)']
-      : [objectStore.keyPath === null ? 'Keys stand beside the values' : `Key path: ${keyPathText(objectStore.keyPath)}`, objectStore.autoIncrement && `keys are generated${objectStore.nextKey ? `, the next is ${objectStore.nextKey}` : ''}`];
-    return h('div', { class: 'title-line' }, h('h1', {}, h('span', { class: 'hidden-label' }, index ? 'Index ' : 'Object store '), nameLabel((index ?? objectStore).name)), h('p', { class: 'dim' }, details.filter(Boolean).join(' · ')));
+      ? [
+          `Index over ${keyPathText(index.keyPath)}`,
+          index.unique && "each key once (unique)",
+          index.multiEntry && "an entry for each item of a list (multi-entry)",
+        ]
+      : [
+          objectStore.keyPath === null
+            ? "Keys stand beside the values"
+            : `Key path: ${keyPathText(objectStore.keyPath)}`,
+          objectStore.autoIncrement &&
+            `keys are generated${objectStore.nextKey ? `, the next is ${objectStore.nextKey}` : ""}`,
+        ];
+    return h(
+      "div",
+      { class: "title-line" },
+      h(
+        "h1",
+        {},
+        h("span", { class: "hidden-label" }, index ? "Index " : "Object store "),
+        nameLabel((index ?? objectStore).name),
+      ),
+      h("p", { class: "dim" }, details.filter(Boolean).join(" · ")),
+    );
   }
 
   #table() {
     this.records = new Records({
-      query: this.query, selected: this.place.key,
-      select: (row) => { this.showRecord(row); change({ key: row.primaryKeyHex }, { replace: true }); },
-      open: (row) => { change({ key: row.primaryKeyHex }); this.openRecord(row); },
+      query: this.query,
+      selected: this.place.key,
+      select: (row) => {
+        this.showRecord(row);
+        change({ key: row.primaryKeyHex }, { replace: true });
+      },
+      open: (row) => {
+        change({ key: row.primaryKeyHex });
+        this.openRecord(row);
+      },
     });
     this.root.append(this.#tools(), this.records.element);
     this.records.begin().catch((error) => this.#refused(error));
   }
 
   #refused(error) {
-    if (error.name === 'AbortError') return;
+    if (error.name === "AbortError") return;
     if (error.status === 400 && (this.query.lower || this.query.upper)) this.#checkBounds(error);
     else if (error.status === 400 && this.query.filter) this.#fault(this.filter, error.message);
-    else this.records.notes.replaceChildren(h('p', { class: 'bad' }, error.message));
+    else this.records.notes.replaceChildren(h("p", { class: "bad" }, error.message));
   }
 
   /** Which of the two keys the server does not take is found out by asking with each alone. */
   async #checkBounds(error) {
-    for (const [field, name] of [[this.lower, 'lower'], [this.upper, 'upper']]) {
+    for (const [field, name] of [
+      [this.lower, "lower"],
+      [this.upper, "upper"],
+    ]) {
       if (!this.query[name]) continue;
       try {
-        await ask('records', { ...this.where, index: this.place.index, direction: 'next', [name]: this.query[name], limit: 1 });
+        await ask("records", {
+          ...this.where,
+          index: this.place.index,
+          direction: "next",
+          [name]: this.query[name],
+          limit: 1,
+        });
       } catch (refused) {
         if (refused.status === 400) return this.#fault(field, refused.message);
       }
@@ -71,66 +135,165 @@ export class TableView {
 
   #fault(field, text) {
     this.range.open ||= field !== this.filter && field !== this.jump;
-    field.setAttribute('aria-invalid', 'true');
-    const said = document.getElementById(field.getAttribute('aria-describedby'));
+    field.setAttribute("aria-invalid", "true");
+    const said = document.getElementById(field.getAttribute("aria-describedby"));
     fill(said, text);
     field.focus();
   }
 
   #field(label, { value, placeholder, help }) {
-    const [id, said] = [newId('field'), newId('said')];
-    const input = h('input', { id, type: 'text', value: value ?? '', placeholder, autocomplete: 'off', spellcheck: 'false', 'aria-describedby': said, title: help });
-    const element = h('div', { class: 'field' }, h('label', { for: id }, label), input, h('p', { class: 'field-error', id: said, role: 'alert' }));
-    input.addEventListener('input', () => { input.removeAttribute('aria-invalid'); fill(document.getElementById(said)); });
+    const [id, said] = [newId("field"), newId("said")];
+    const input = h("input", {
+      id,
+      type: "text",
+      value: value ?? "",
+      placeholder,
+      autocomplete: "off",
+      spellcheck: "false",
+      "aria-describedby": said,
+      title: help,
+    });
+    const element = h(
+      "div",
+      { class: "field" },
+      h("label", { for: id }, label),
+      input,
+      h("p", { class: "field-error", id: said, role: "alert" }),
+    );
+    input.addEventListener("input", () => {
+      input.removeAttribute("aria-invalid");
+      fill(document.getElementById(said));
+    });
     return { element, input };
   }
 
   #tools() {
-    const jump = this.#field('Jump to key', { placeholder: 'a key', help: KEY_HELP });
-    const filter = this.#field('Filter', { value: this.place.filter, placeholder: 'a text' });
-    const lower = this.#field('From', { value: this.query.lower?.text, placeholder: 'first key', help: KEY_HELP });
-    const upper = this.#field('To', { value: this.query.upper?.text, placeholder: 'last key', help: KEY_HELP });
+    const jump = this.#field("Jump to key", { placeholder: "a key", help: KEY_HELP });
+    const filter = this.#field("Filter", { value: this.place.filter, placeholder: "a text" });
+    const lower = this.#field("From", { value: this.query.lower?.text, placeholder: "first key", help: KEY_HELP });
+    const upper = this.#field("To", { value: this.query.upper?.text, placeholder: "last key", help: KEY_HELP });
     Object.assign(this, { jump: jump.input, filter: filter.input, lower: lower.input, upper: upper.input });
-    const lowerOpen = h('input', { type: 'checkbox', checked: this.query.lower?.open });
-    const upperOpen = h('input', { type: 'checkbox', checked: this.query.upper?.open });
-    const bound = (input, open) => (input.value.trim() === '' ? undefined : `${open.checked ? '>' : '='}${input.value.trim()}`);
-    this.range = h('details', { class: 'range', open: Boolean(this.query.lower ?? this.query.upper) }, h('summary', {}, 'Range of keys'),
-      h('form', { class: 'tools', onsubmit: (event) => { event.preventDefault(); change({ lower: bound(lower.input, lowerOpen), upper: bound(upper.input, upperOpen), key: undefined }); } },
-        lower.element, h('label', { class: 'choice' }, lowerOpen, ' without this key'), upper.element, h('label', { class: 'choice' }, upperOpen, ' without this key'),
-        h('button', { type: 'submit' }, 'Show range'), h('button', { type: 'button', class: 'quiet', onclick: () => change({ lower: undefined, upper: undefined }) }, 'All keys'),
-        h('p', { class: 'dim field-help' }, KEY_HELP)));
-    return h('div', { class: 'toolbar' },
-      h('div', { class: 'tools' }, this.#orders(),
-        h('form', { onsubmit: (event) => { event.preventDefault(); this.#jump(); } }, jump.element, h('button', { type: 'submit', class: 'hidden-label' }, 'Jump')),
-        h('form', { onsubmit: (event) => { event.preventDefault(); change({ filter: filter.input.value || undefined, key: undefined }); } }, filter.element, h('button', { type: 'submit', class: 'hidden-label' }, 'Filter')),),
-      this.range);
+    const lowerOpen = h("input", { type: "checkbox", checked: this.query.lower?.open });
+    const upperOpen = h("input", { type: "checkbox", checked: this.query.upper?.open });
+    const bound = (input, open) =>
+      input.value.trim() === "" ? undefined : `${open.checked ? ">" : "="}${input.value.trim()}`;
+    this.range = h(
+      "details",
+      { class: "range", open: Boolean(this.query.lower ?? this.query.upper) },
+      h("summary", {}, "Range of keys"),
+      h(
+        "form",
+        {
+          class: "tools",
+          onsubmit: (event) => {
+            event.preventDefault();
+            change({ lower: bound(lower.input, lowerOpen), upper: bound(upper.input, upperOpen), key: undefined });
+          },
+        },
+        lower.element,
+        h("label", { class: "choice" }, lowerOpen, " without this key"),
+        upper.element,
+        h("label", { class: "choice" }, upperOpen, " without this key"),
+        h("button", { type: "submit" }, "Show range"),
+        h(
+          "button",
+          { type: "button", class: "quiet", onclick: () => change({ lower: undefined, upper: undefined }) },
+          "All keys",
+        ),
+        h("p", { class: "dim field-help" }, KEY_HELP),
+      ),
+    );
+    return h(
+      "div",
+      { class: "toolbar" },
+      h(
+        "div",
+        { class: "tools" },
+        this.#orders(),
+        h(
+          "form",
+          {
+            onsubmit: (event) => {
+              event.preventDefault();
+              this.#jump();
+            },
+          },
+          jump.element,
+          h("button", { type: "submit", class: "hidden-label" }, "Jump"),
+        ),
+        h(
+          "form",
+          {
+            onsubmit: (event) => {
+              event.preventDefault();
+              change({ filter: filter.input.value || undefined, key: undefined });
+            },
+          },
+          filter.element,
+          h("button", { type: "submit", class: "hidden-label" }, "Filter"),
+        ),
+      ),
+      this.range,
+    );
   }
 
   #menus() {
-    if (this.place.view === 'hidden') return [];
-    return [menu('Columns', () => this.records.columns.chooser(), { class: 'menu-button quiet' }), menu('Export', (close) => this.#exports(close), { class: 'menu-button quiet' })];
+    if (this.place.view === "hidden") return [];
+    return [
+      menu("Columns", () => this.records.columns.chooser(), { class: "menu-button quiet" }),
+      menu("Export", (close) => this.#exports(close), { class: "menu-button quiet" }),
+    ];
   }
 
   #orders() {
-    const [by, direction] = [newId('by'), newId('direction')];
+    const [by, direction] = [newId("by"), newId("direction")];
     const { objectStore } = this.found;
     return [
-      h('div', { class: 'field' }, h('label', { for: by }, 'Order by'), h('select', {
-        id: by, onchange: (event) => go({ ...this.where, index: event.target.value === '' ? undefined : Number(event.target.value), direction: this.place.direction, filter: this.place.filter }),
-      }, h('option', { value: '' }, 'primary key'), objectStore.indexes.map((index) => option(index.id, `index ${nameLabel(index.name)}`, index.id === this.place.index)))),
-      h('div', { class: 'field' }, h('label', { for: direction }, 'Direction'), h('select', {
-        id: direction, onchange: (event) => change({ direction: event.target.value === 'next' ? undefined : event.target.value }),
-      }, DIRECTIONS.map(([name, label]) => option(name, label, name === this.query.direction)))),
+      h(
+        "div",
+        { class: "field" },
+        h("label", { for: by }, "Order by"),
+        h(
+          "select",
+          {
+            id: by,
+            onchange: (event) =>
+              go({
+                ...this.where,
+                index: event.target.value === "" ? undefined : Number(event.target.value),
+                direction: this.place.direction,
+                filter: this.place.filter,
+              }),
+          },
+          h("option", { value: "" }, "primary key"),
+          objectStore.indexes.map((index) =>
+            option(index.id, `index ${nameLabel(index.name)}`, index.id === this.place.index),
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "field" },
+        h("label", { for: direction }, "Direction"),
+        h(
+          "select",
+          {
+            id: direction,
+            onchange: (event) => change({ direction: event.target.value === "next" ? undefined : event.target.value }),
+          },
+          DIRECTIONS.map(([name, label]) => option(name, label, name === this.query.direction)),
+        ),
+      ),
     ];
   }
 
   async #jump() {
     const text = this.jump.value.trim();
-    if (text === '') return;
+    if (text === "") return;
     try {
       this.records.selected = undefined;
       await this.records.begin({ key: text });
-      if (this.records.pages.count === 0) say('There is no record from this key on.');
+      if (this.records.pages.count === 0) say("There is no record from this key on.");
       else this.records.focus();
     } catch (error) {
       this.#fault(this.jump, error.message);
@@ -139,16 +302,32 @@ export class TableView {
 
   #exports(close) {
     const { lower, upper, direction, index } = this.query;
-    const save = (what) => () => { close(); download(what).catch((error) => this.records.notes.replaceChildren(h('p', { class: 'bad' }, error.message))); };
-    return h('div', { class: 'menu-items' },
-      h('button', { type: 'button', onclick: save({ what: 'jsonl', ...this.where, index, direction, lower, upper }) }, 'Records of this table, as JSON Lines'),
-      h('p', { class: 'dim' }, 'In this order and range; the filter is not applied.'),
-      h('button', { type: 'button', onclick: save({ what: 'archive', ...this.where }) }, 'This object store, as an archive'),
-      h('p', { class: 'dim' }, 'An archive loses nothing, has the blobs in it, and can be imported again.'));
+    const save = (what) => () => {
+      close();
+      download(what).catch((error) => this.records.notes.replaceChildren(h("p", { class: "bad" }, error.message)));
+    };
+    return h(
+      "div",
+      { class: "menu-items" },
+      h(
+        "button",
+        { type: "button", onclick: save({ what: "jsonl", ...this.where, index, direction, lower, upper }) },
+        "Records of this table, as JSON Lines",
+      ),
+      h("p", { class: "dim" }, "In this order and range; the filter is not applied."),
+      h(
+        "button",
+        { type: "button", onclick: save({ what: "archive", ...this.where }) },
+        "This object store, as an archive",
+      ),
+      h("p", { class: "dim" }, "An archive loses nothing, has the blobs in it, and can be imported again."),
+    );
   }
 
   /** Follows the way back and forward to a record. */
-  lookAt(key) { this.records?.lookAt(key); }
+  lookAt(key) {
+    this.records?.lookAt(key);
+  }
 
   renew() {
     this.records?.renew();
@@ -162,7 +341,7 @@ export class TableView {
 }
 
 function option(value, label, isSelected) {
-  const element = h('option', { selected: isSelected }, label);
+  const element = h("option", { selected: isSelected }, label);
   element.value = value;
   return element;
 }

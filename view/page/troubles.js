@@ -1,5 +1,5 @@
 // What is wrong with stores, as far as it has come to light: on opening, and by the checks that have been run.
-import { events, model } from './model.js';
+import { events, model } from "./model.js";
 
 const found = new Map();
 
@@ -12,14 +12,16 @@ const of = (store) => {
 export const checkOf = of;
 
 /** Says that something is known now that was not. */
-export const announceProblems = () => events.dispatchEvent(new Event('problems'));
+export const announceProblems = () => events.dispatchEvent(new Event("problems"));
 
 /** What opening the store has said. */
 export function openingProblems(store) {
   const opened = model.stores.get(store)?.opened;
   if (!opened) return [];
   // What was undone is no fault: it is said by itself.
-  const problems = (opened.problems ?? []).filter((problem) => !opened.recovered || !problem.endsWith(opened.recovered));
+  const problems = (opened.problems ?? []).filter(
+    (problem) => !opened.recovered || !problem.endsWith(opened.recovered),
+  );
   return [opened.damage, ...problems].filter(Boolean);
 }
 

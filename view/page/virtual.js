@@ -14,17 +14,25 @@ export class VirtualList {
     this.count = 0;
     this.top = 0;
     this.rows = new Map();
-    body.classList.add('virtual-body');
-    scroller.addEventListener('scroll', () => this.#scrolled(), { passive: true });
-    scroller.addEventListener('wheel', (event) => this.#wheel(event), { passive: false });
+    body.classList.add("virtual-body");
+    scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    scroller.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(scroller);
   }
 
-  get viewHeight() { return Math.max(0, this.scroller.clientHeight - this.inset); }
-  get #whole() { return this.count * this.rowHeight; }
-  get #height() { return Math.min(this.#whole, HEIGHT_MAX); }
-  get #topMax() { return Math.max(0, this.#whole - this.viewHeight); }
+  get viewHeight() {
+    return Math.max(0, this.scroller.clientHeight - this.inset);
+  }
+  get #whole() {
+    return this.count * this.rowHeight;
+  }
+  get #height() {
+    return Math.min(this.#whole, HEIGHT_MAX);
+  }
+  get #topMax() {
+    return Math.max(0, this.#whole - this.viewHeight);
+  }
   /** How many pixels of the list one of the scroll bar stands for. */
   get #ratio() {
     const scrollMax = this.#height - this.viewHeight;
@@ -60,7 +68,8 @@ export class VirtualList {
   show(index) {
     const begin = index * this.rowHeight;
     if (begin < this.top) this.scrollTo(begin);
-    else if (begin + this.rowHeight > this.top + this.viewHeight) this.scrollTo(begin + this.rowHeight - this.viewHeight);
+    else if (begin + this.rowHeight > this.top + this.viewHeight)
+      this.scrollTo(begin + this.rowHeight - this.viewHeight);
     else this.draw();
   }
 
@@ -74,7 +83,9 @@ export class VirtualList {
     this.draw();
   }
 
-  #fit() { this.body.style.height = `${this.#height}px`; }
+  #fit() {
+    this.body.style.height = `${this.#height}px`;
+  }
 
   get seen() {
     const from = Math.floor(this.top / this.rowHeight);
@@ -125,5 +136,7 @@ export class VirtualList {
   }
 
   /** Stops watching. */
-  end() { this.observer.disconnect(); }
+  end() {
+    this.observer.disconnect();
+  }
 }

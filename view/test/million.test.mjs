@@ -1,46 +1,54 @@
 // A million records: however far one scrolls, the page has only the rows that are seen, and only some pages in memory.
-import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { temporary } from './lib/larder.mjs';
-import { makeStore } from './lib/make.mjs';
-import { closeBrowser, idsOf, open, openTable } from './lib/page.mjs';
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { temporary } from "./lib/larder.mjs";
+import { makeStore } from "./lib/make.mjs";
+import { closeBrowser, idsOf, open, openTable } from "./lib/page.mjs";
 
 after(closeBrowser);
 
-test('a million records are scrolled with a bounded number of rows in the page', async (t) => {
+test("a million records are scrolled with a bounded number of rows in the page", async (t) => {
   const folder = temporary(t);
-  makeStore(folder, `
+  makeStore(
+    folder,
+    `
     for (let begin = 0; begin < 1000000; begin += 50000) {
       const transaction = db.transaction('s', 'readwrite');
       const s = transaction.objectStore('s');
       for (let i = begin; i < begin + 50000; i++) s.put({ i, text: 'record ' + i }, i);
       await new Promise((resolve) => { transaction.oncomplete = resolve; });
-    }`);
+    }`,
+  );
   const { page } = await open(t, folder);
-  const { indexes, ...ids } = await idsOf(page, 'made', 's');
+  const { indexes, ...ids } = await idsOf(page, "made", "s");
   await openTable(page, ids);
-  const grid = page.locator('.grid');
-  const rows = () => page.locator('.grid-body .grid-row').count();
+  const grid = page.locator(".grid");
+  const rows = () => page.locator(".grid-body .grid-row").count();
   await grid.focus();
   for (let step = 0; step < 200; step++) {
-    await page.evaluate(() => { const element = document.querySelector('.grid'); element.scrollTop = element.scrollHeight; });
+    await page.evaluate(() => {
+      const element = document.querySelector(".grid");
+      element.scrollTop = element.scrollHeight;
+    });
     await page.waitForTimeout(5);
-    if (step % 20 === 0) assert.ok(await rows() < 80, `${await rows()} rows`);
+    if (step % 20 === 0) assert.ok((await rows()) < 80, `${await rows()} rows`);
   }
-  assert.ok(Number((await page.locator('.grid-foot span').first().textContent()).replace(/\D/g, '')) > 5000);
+  assert.ok(Number((await page.locator(".grid-foot span").first().textContent()).replace(/\D/g, "")) > 5000);
   // The end is asked for by key: what is between is not passed.
-  await page.keyboard.press('End');
-  await page.locator('.grid-row.active', { hasText: '999999' }).waitFor();
+  await page.keyboard.press("End");
+  await page.locator(".grid-row.active", { hasText: "999999" }).waitFor();
   for (let step = 0; step < 30; step++) {
-    await page.evaluate(() => { document.querySelector('.grid').scrollTop -= 5000; });
+    await page.evaluate(() => {
+      document.querySelector(".grid").scrollTop -= 5000;
+    });
     await page.waitForTimeout(10);
-    assert.ok(await rows() < 80);
+    assert.ok((await rows()) < 80);
   }
-  for (const key of ['500000', '123456', '777777']) {
-    await page.getByLabel('Jump to key').fill(key);
-    await page.keyboard.press('Enter');
-    await page.locator('.grid-row.active .cell-primaryKey', { hasText: key }).waitFor();
-    await page.locator('#detail .value-tree', { hasText: `record ${key}` }).waitFor();
+  for (const key of ["500000", "123456", "777777"]) {
+    await page.getByLabel("Jump to key").fill(key);
+    await page.keyboard.press("Enter");
+    await page.locator(".grid-row.active .cell-primaryKey", { hasText: key }).waitFor();
+    await page.locator("#detail .value-tree", { hasText: `record ${key}` }).waitFor();
   }
   assert.deepEqual(indexes, []);
 });

@@ -1,32 +1,49 @@
 // Stores that a test makes with the command's own scripts.
-import fs from 'node:fs';
-import path from 'node:path';
-import { larder, temporary } from './larder.mjs';
+import fs from "node:fs";
+import path from "node:path";
+import { larder, temporary } from "./larder.mjs";
 
-export const ORIGIN = 'https://made.example';
+export const ORIGIN = "https://made.example";
 
 /** A store whose database `made` has very many empty object stores, imported from an archive: a script would make them one by one. */
 export function manyObjectStores(t, count) {
   const folder = temporary(t);
-  const names = [...Array(count).keys()].map((at) => `n${String(at).padStart(6, '0')}`);
+  const names = [...Array(count).keys()].map((at) => `n${String(at).padStart(6, "0")}`);
   const lines = [
-    { archive: 'larder', format: 1, by: 'larder 0.1.0' },
-    { store: { origin: ORIGIN, identifier: 'https_made.example_0', folder: 'https_made.example_0.indexeddb.leveldb', schema: 5, v8: 13, blink: 20 } },
-    { database: { name: 'made', version: 1, objectStores: names.map((name) => ({ name, keyPath: null, autoIncrement: false, indexes: [] })) } },
-    ...names.map((name) => ({ records: { database: 'made', objectStore: name } })),
+    { archive: "larder", format: 1, by: "larder 0.1.0" },
+    {
+      store: {
+        origin: ORIGIN,
+        identifier: "https_made.example_0",
+        folder: "https_made.example_0.indexeddb.leveldb",
+        schema: 5,
+        v8: 13,
+        blink: 20,
+      },
+    },
+    {
+      database: {
+        name: "made",
+        version: 1,
+        objectStores: names.map((name) => ({ name, keyPath: null, autoIncrement: false, indexes: [] })),
+      },
+    },
+    ...names.map((name) => ({ records: { database: "made", objectStore: name } })),
     { end: { stores: 1, databases: 1, objectStores: count, records: 0, blobs: 0 } },
   ];
-  const archive = path.join(folder, 'archive.jsonl');
-  fs.writeFileSync(archive, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  const store = path.join(folder, 'store');
-  larder(['import', archive, store]);
+  const archive = path.join(folder, "archive.jsonl");
+  fs.writeFileSync(archive, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const store = path.join(folder, "store");
+  larder(["import", archive, store]);
   return store;
 }
 
 /** Makes a database `made` with an object store `s` in FOLDER; `script` fills `db`, `upgrade` makes other object stores. */
-export function makeStore(folder, script, { upgrade = '', args = [] } = {}) {
-  const file = path.join(folder, '..', `${path.basename(folder)}.script.mjs`);
-  fs.writeFileSync(file, `
+export function makeStore(folder, script, { upgrade = "", args = [] } = {}) {
+  const file = path.join(folder, "..", `${path.basename(folder)}.script.mjs`);
+  fs.writeFileSync(
+    file,
+    `
     const db = await new Promise((resolve, reject) => {
       const opening = indexedDB.open('made', 1);
       opening.onupgradeneeded = () => { const db = opening.result; db.createObjectStore('s'); ${upgrade} };
@@ -35,9 +52,10 @@ export function makeStore(folder, script, { upgrade = '', args = [] } = {}) {
     });
     ${script}
     db.close();
-  `);
+  `,
+  );
   try {
-    larder(['run', '--storage', folder, '--origin', ORIGIN, ...args, file]);
+    larder(["run", "--storage", folder, "--origin", ORIGIN, ...args, file]);
   } finally {
     fs.rmSync(file);
   }
