@@ -7,7 +7,7 @@ use larder_backing_store::{
     CursorDirection, Damage, Error, ErrorKind, IndexCursor, KeyRange, Movement, RecordCursor,
     RowNames,
 };
-use larder_codec::{KeyPrefix, RawKey, RecordVersion};
+use larder_codec::{RawKey, RecordVersion, compare, range};
 use larder_view::{Answer, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -152,20 +152,21 @@ impl Cursor {
 
 /// The damaged places of files, met so far, that may have had rows of the object store: cursors pass over them.
 fn lost(looked: Looked<'_>) -> Vec<String> {
+    let damage = looked.store.damage();
+    if damage.is_empty() {
+        return Vec::new();
+    }
     let (database, object_store) = (looked.database.id, looked.object_store.id);
-    let here = KeyPrefix::of_database(database).database;
-    let here = (here, u64::try_from(object_store.get()).unwrap_or_default());
-    let place = |row: &Option<Vec<u8>>| {
-        let (prefix, _) = KeyPrefix::decode(row.as_deref()?).ok()?;
-        Some((prefix.database, prefix.object_store))
-    };
+    let low = range::object_store_rows_low(database, object_store);
+    let end = range::object_store_rows_end(database, object_store);
     let may_have_had = |damage: &&Damage| {
-        damage.key_range.as_ref().is_none_or(|range| {
-            place(&range.low).is_none_or(|low| low <= here)
-                && place(&range.high).is_none_or(|high| here <= high)
+        damage.key_range.as_ref().is_none_or(|lost| {
+            let ends_before = |high: &Vec<u8>| compare(high, &low).is_lt();
+            let begins_behind = |low: &Vec<u8>| compare(low, &end).is_ge();
+            !lost.high.as_ref().is_some_and(ends_before)
+                && !lost.low.as_ref().is_some_and(begins_behind)
         })
     };
-    let damage = looked.store.damage();
     let names = RowNames::of(looked.store);
     let lost = damage.iter().filter(may_have_had).take(PROBLEMS_MAX);
     lost.map(|damage| names.damage(damage)).collect()
