@@ -6,7 +6,9 @@ mod jsonl;
 mod records;
 mod text;
 
-pub(crate) use blobs::{SavedObject, file_name};
+#[cfg(feature = "view")]
+pub(crate) use blobs::SavedObject;
+pub(crate) use blobs::file_name;
 #[cfg(feature = "view")]
 pub(crate) use jsonl::JsonLines;
 pub(crate) use jsonl::push_key;
