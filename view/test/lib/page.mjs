@@ -116,7 +116,8 @@ export async function readRows(page, columns = ["primaryKey"]) {
       });
     grid.scrollTop = 0;
     await settle();
-    for (;;) {
+    for (let steps = 0; ; steps++) {
+      if (steps > 2000) throw new Error("the table has no end");
       let isMissing = false;
       for (const row of grid.querySelectorAll(".grid-body .grid-row")) {
         const cells = names.map((name) => row.querySelector(`.cell-${name} .key, .cell-${name}`)?.textContent);
