@@ -49,7 +49,7 @@ export async function view(t, folder, args = []) {
     await ended;
   };
   t.after(stop);
-  return { url, stop };
+  return { url, stop, pid: child.pid };
 }
 
 /** What the command prints. */
