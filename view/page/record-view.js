@@ -24,6 +24,7 @@ export class RecordView {
   empty(text = "Choose a record to see all of it.") {
     this.#stopAsking();
     this.where = undefined;
+    this.drawn = undefined;
     this.tree = undefined;
     fill(this.root, backButton("middle", "Records"), h("p", { class: "empty" }, text));
   }
@@ -42,15 +43,14 @@ export class RecordView {
     }
     this.#stopAsking();
     const isOther = !this.#isShown(where);
-    const kept = {
-      origin: this.showsOrigin,
-      ...(isOther ? {} : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop }),
-    };
     this.where = where;
     this.root.setAttribute("aria-busy", "true");
     const { signal } = this.stop;
     try {
       const record = await ask("record", { ...where, ...this.limits }, { signal });
+      // What is open is looked at now: it may have changed while the answer was on its way.
+      const kept = isOther ? {} : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop };
+      this.drawn = where;
       this.#draw(record, kept);
       if (place !== undefined) {
         this.#tab(false);
@@ -58,6 +58,8 @@ export class RecordView {
       }
     } catch (error) {
       if (error.name === "AbortError") return;
+      this.tree = undefined;
+      this.drawn = undefined;
       fill(
         this.root,
         backButton("middle", "Records"),
@@ -81,7 +83,7 @@ export class RecordView {
   }
 
   #isShown(where) {
-    return ["store", "database", "objectStore", "primaryKey"].every((name) => this.where?.[name] === where[name]);
+    return ["store", "database", "objectStore", "primaryKey"].every((name) => this.drawn?.[name] === where[name]);
   }
 
   /** Asks again: the files have changed. */
@@ -137,7 +139,7 @@ export class RecordView {
       this.scroller,
     );
     if (kept.open) this.tree.reopen(kept.open);
-    this.#tab(kept.origin ?? false);
+    this.#tab(this.showsOrigin ?? false);
     if (kept.scroll) this.scroller.scrollTop = kept.scroll;
   }
 
