@@ -11,7 +11,8 @@ async function readTree(page) {
   return page.evaluate(async () => {
     const settle = () =>
       new Promise((resolve) => {
-        setTimeout(resolve, 30);
+        // Rows follow a height in the frame after.
+        requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 30)));
       });
     const tree = document.querySelector(".tree");
     // All rows are in the document if all are in sight.

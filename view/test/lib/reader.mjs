@@ -29,6 +29,11 @@ export async function rendered(page) {
         new Promise((resolve) => {
           setTimeout(resolve, ms);
         });
+      // Rows follow a scroll position or a height in the frame after.
+      const drawn = () =>
+        new Promise((resolve) => {
+          requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)));
+        });
       const tree = () => document.querySelector("#detail .value-tree");
       const more = () =>
         [...tree().querySelectorAll("button.inline")].find(
@@ -69,7 +74,7 @@ export async function rendered(page) {
         const rows = [];
         for (const top of [0, element.scrollHeight]) {
           element.scrollTop = top;
-          await settle(30);
+          await drawn();
           rows.push(...[...element.querySelectorAll(rowName)].map(read));
         }
         return rows;
@@ -77,7 +82,7 @@ export async function rendered(page) {
       const whole = async (element, rowName, read) => {
         const { height } = element.style;
         element.style.height = `${element.scrollHeight + 100}px`;
-        await settle(30);
+        await drawn();
         const rows = [...element.querySelectorAll(rowName)].map(read);
         element.style.height = height;
         return rows;
