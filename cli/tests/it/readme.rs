@@ -44,6 +44,28 @@ fn commands(readme: &str) -> Vec<String> {
     found
 }
 
+/// What `larder view` prints before it waits for a browser; then it is ended.
+#[cfg(feature = "view")]
+fn page_of(command: &str) -> String {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+
+    let path = command.strip_prefix("larder view ").unwrap();
+    let path = path.replace("PATH", "fixtures/chromium/c156-lite/store");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["view", &path, "--no-open"])
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut printed = BufReader::new(child.stdout.take().unwrap());
+    printed.read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    line
+}
+
 fn run(command: &str, script: &Path) -> Output {
     let store = "fixtures/chromium/c156-lite/store";
     let words = command.split(' ').skip(1).map(|word| match word {
@@ -77,6 +99,7 @@ fn commands_of_the_readme_run() {
         "larder dump PATH",
         "larder rows PATH",
         "larder verify PATH",
+        "larder view PATH",
         "larder find PATH TEXT",
         "larder stat PATH",
         "larder diff A B",
@@ -96,6 +119,12 @@ fn commands_of_the_readme_run() {
     let is_whole =
         |command: &&String| command.split(' ').count() > 2 || command.as_str() == "larder man";
     for command in commands.iter().filter(is_whole) {
+        // It ends when a person ends it.
+        if command.starts_with("larder view") {
+            #[cfg(feature = "view")]
+            assert!(page_of(command).starts_with("http://127.0.0.1:"));
+            continue;
+        }
         let output = run(command, &script);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{command}: {errors}");
