@@ -230,14 +230,10 @@ impl Pieces<'_> {
 
 /// Appends what stands between the quotes of a JSON string.
 fn push_escaped(out: &mut Vec<u8>, text: &str) {
-    // The opening quote takes the place of what stood last, which is put back.
-    let last = out.pop();
     let at = out.len();
     push_json_str(out, text);
     out.pop();
-    if let (Some(last), Some(quote)) = (last, out.get_mut(at)) {
-        *quote = last;
-    }
+    out.remove(at);
 }
 
 /// Appends a number as text: as JavaScript prints it, except that -0 keeps its sign.

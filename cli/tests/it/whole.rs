@@ -135,7 +135,7 @@ const LONG: &str = "
     const request = indexedDB.open('d');
     request.onupgradeneeded = () => {
       const s = request.result.createObjectStore('s');
-      s.put('é𝒳\"\\\\\\n'.repeat(50001), 1);
+      s.put('é𝒳\"\\\\\\n'.repeat(200001), 1);
       s.put('\\ud800' + 'x'.repeat(70000), 2);
       s.put(new Uint8Array(200001).map((_, i) => i * 7), 3);
       s.put([new Blob(['z'.repeat(300000)]), 'behind it'], 4);
@@ -152,7 +152,7 @@ fn long_strings_bytes_and_blobs_come_out_whole_and_stacks_with_them() {
     assert!(output.status.success(), "{}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let records = &document["databases"][0]["stores"][0]["records"];
-    assert_eq!(records[0][1]["v"], "é𝒳\"\\\n".repeat(50001));
+    assert_eq!(records[0][1]["v"], "é𝒳\"\\\n".repeat(200001));
     let lone = format!("d800{}", "0078".repeat(70000));
     assert_eq!(records[1][1]["utf16"], lone);
     let bytes: String = (0..200_001_u32)
@@ -196,7 +196,7 @@ fn a_blob_that_is_gone_costs_the_whole_form_that_blob_alone() {
     assert_eq!(parts[1][1]["v"], "behind it");
     assert_eq!(
         records[0][1]["v"].as_str().unwrap().chars().count(),
-        5 * 50001
+        5 * 200_001
     );
     let digests = dump_canonical(&storage);
     let document: Value = serde_json::from_slice(&digests.stdout).unwrap();
