@@ -9,7 +9,7 @@ use crate::content::{Content, Kind};
 use crate::file_name;
 use crate::source::{Form, Refusal};
 
-pub(crate) const JSON: &str = "application/json";
+const JSON: &str = "application/json";
 const PAGE_POLICY: &str = "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const DOWNLOAD_POLICY: &str = "sandbox; default-src 'none'";
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hyper::body::{Body, Incoming};
 use hyper::{Method, Request, Response, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -19,7 +19,7 @@ use crate::gate::{self, QUESTION_BYTES_MAX};
 use crate::limits::Limits;
 use crate::page;
 use crate::presence::Presence;
-use crate::response::{self, Denial, JSON};
+use crate::response::{self, Denial};
 use crate::secret::Secret;
 use crate::source::{Form, Source};
 use crate::tickets::Tickets;
@@ -32,9 +32,10 @@ pub(crate) struct Routes {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) authority: String,
     pub(crate) token: Secret,
-    pub(crate) tickets: Tickets,
+    /// What has been asked for to be downloaded.
+    pub(crate) tickets: Tickets<Vec<u8>>,
     /// Addresses that are good once.
-    pub(crate) entries: Tickets,
+    pub(crate) entries: Tickets<()>,
     pub(crate) presence: Presence,
     /// A permit for each thread.
     pub(crate) threads: Arc<Semaphore>,
@@ -112,14 +113,8 @@ impl Routes {
     ) -> Result<Response<Content>, Denial> {
         gate::check_question(request, |shown| self.entries.take(shown).is_some())?;
         connection.authorise();
-        let answer = serde_json::json!({ "token": self.token.digits() });
-        let body = Kind::Whole(answer.to_string().into());
-        Ok(response::response(
-            StatusCode::OK,
-            JSON,
-            body,
-            connection.busy(),
-        ))
+        let token = self.token.digits();
+        Ok(own_answer(&json!({ "token": token }), connection.busy()))
     }
 
     /// A question's body.
@@ -196,9 +191,8 @@ impl Routes {
             )
         };
         let ticket = ticket.ok_or_else(many)?;
-        let answer = serde_json::json!({ "url": format!("/download/{ticket}") });
-        let body = Kind::Whole(answer.to_string().into());
-        Ok(response::response(StatusCode::OK, JSON, body, busy))
+        let url = format!("/download/{ticket}");
+        Ok(own_answer(&json!({ "url": url }), busy))
     }
 
     /// What the source answers, on a thread of its own.
@@ -229,6 +223,12 @@ impl Routes {
             }
         }
     }
+}
+
+/// An answer of the server's own.
+fn own_answer(answer: &Value, busy: Busy) -> Response<Content> {
+    let body = Kind::Whole(answer.to_string().into());
+    response::answer(&Form::Json, body, busy)
 }
 
 /// Whether a question may be called so. Names that no source has are not even asked for.

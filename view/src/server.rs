@@ -111,7 +111,7 @@ impl Server {
     /// # Errors
     /// If the system gives no random bits, or 64 such addresses wait to be opened.
     pub fn url_for_once(&self) -> io::Result<String> {
-        let entry = self.routes.entries.give(Vec::new())?;
+        let entry = self.routes.entries.give(())?;
         let many = || io::Error::other("too many addresses wait to be opened");
         let authority = &self.routes.authority;
         Ok(format!(

@@ -1,4 +1,5 @@
-//! Tickets: a download is a plain GET, which has no header for the token. What it is for waits here under a secret of its own.
+//! Tickets: what is allowed once, for a while, to a client that cannot show the token. A download is a plain GET, which has no header for it, and a browser
+//! is opened by a command line, which others can read.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,20 +14,20 @@ pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 /// So many tickets may wait at once.
 const WAITING_MAX: usize = 64;
 
-struct Ticket {
+struct Ticket<T> {
     secret: Secret,
     until: Duration,
-    download: Vec<u8>,
+    purpose: T,
 }
 
-/// Downloads that have been asked for and not begun, oldest first.
-pub(crate) struct Tickets {
+/// What has been allowed once and not been done, oldest first.
+pub(crate) struct Tickets<T> {
     clock: Clock,
     life: Duration,
-    waiting: Mutex<VecDeque<Ticket>>,
+    waiting: Mutex<VecDeque<Ticket<T>>>,
 }
 
-impl Tickets {
+impl<T> Tickets<T> {
     pub(crate) fn new(clock: Clock, life: Duration) -> Self {
         Self {
             clock,
@@ -35,8 +36,8 @@ impl Tickets {
         }
     }
 
-    /// A ticket for `download`; `None` while too many wait.
-    pub(crate) fn give(&self, download: Vec<u8>) -> io::Result<Option<String>> {
+    /// A ticket for `purpose`; `None` while too many wait.
+    pub(crate) fn give(&self, purpose: T) -> io::Result<Option<String>> {
         let secret = Secret::new()?;
         let now = (self.clock)();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,13 +49,13 @@ impl Tickets {
         waiting.push_back(Ticket {
             secret,
             until: now + self.life,
-            download,
+            purpose,
         });
         Ok(Some(digits))
     }
 
     /// What the ticket was given for. It is good no more afterwards.
-    pub(crate) fn take(&self, shown: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn take(&self, shown: &[u8]) -> Option<T> {
         let now = (self.clock)();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|ticket| now < ticket.until);
@@ -69,6 +70,6 @@ impl Tickets {
                     found
                 }
             });
-        Some(waiting.remove(found?)?.download)
+        Some(waiting.remove(found?)?.purpose)
     }
 }
