@@ -29,7 +29,7 @@ use crate::scan::{Scan, Selection, Stop};
 #[cfg(feature = "scripts")]
 use crate::scripts;
 use crate::stat::Stat;
-use crate::store_notes::report_notes;
+use crate::store_notes::{report_notes, report_use};
 use crate::store_origin::{StoreOrigin, origins_text};
 use crate::stores_at::{WHERE_STORES_ARE, locate, with_only_store};
 use crate::table::TableExport;
@@ -315,6 +315,7 @@ impl Session<'_> {
             self.report.note(&place, note);
         }
         if is_beside {
+            report_use(&store, &mut self.report);
             report_notes(&*self.fs, &store, &mut self.report);
         }
         if self.selection.is_in(names.databases()) {

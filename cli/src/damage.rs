@@ -30,6 +30,17 @@ pub(crate) struct Total {
 }
 
 impl Total {
+    /// Of the damage that has been met so far in a store's files, and rows that could not be read besides.
+    pub(crate) fn of(store: &Store, unreadable: u64) -> Self {
+        let damage = store.damage();
+        Self {
+            places: damage.len(),
+            bytes: damage.iter().map(|damage| damage.len_bytes).sum(),
+            unreadable,
+            withheld: damage.iter().map(|damage| damage.withheld).sum(),
+        }
+    }
+
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -119,13 +130,7 @@ impl Tally {
     }
 
     pub(crate) fn total(&self, store: &Store) -> Total {
-        let damage = store.damage();
-        Total {
-            places: damage.len(),
-            bytes: damage.iter().map(|damage| damage.len_bytes).sum(),
-            unreadable: self.unreadable,
-            withheld: damage.iter().map(|damage| damage.withheld).sum(),
-        }
+        Total::of(store, self.unreadable)
     }
 
     /// Reports what was only counted, the damaged places of files, which are known when everything has been read, and the total.

@@ -230,29 +230,36 @@ pub struct StoreBlobs<'s> {
 
 impl BlobSource for StoreBlobs<'_> {
     fn open(&mut self, index: u32) -> io::Result<Option<ExternalBlob<'_>>> {
-        let object = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.objects.get(index));
-        let (blob, file) = match object {
-            None | Some(ExternalObject::FileSystemAccessHandle { .. }) => return Ok(None),
-            Some(ExternalObject::Blob(blob)) => (blob, None),
-            Some(ExternalObject::File {
-                blob,
-                name,
-                last_modified_micros,
-            }) => {
-                let file = FileInfo::new(name, *last_modified_micros);
-                (blob, Some(file))
-            }
-        };
-        let content: Box<dyn Read> = Box::new(self.open_content(blob)?);
-        Ok(Some(ExternalBlob {
-            mime_type: blob.mime_type.units().to_vec(),
-            size: u64::try_from(blob.size_bytes).ok(),
-            file,
-            content,
-        }))
+        external_blob(self.objects, index, |blob| {
+            Ok(Box::new(self.open_content(blob)?))
+        })
     }
+}
+
+/// What a record's list says of the external object at this position, with the content that `open` gives; `None` if there is no blob.
+pub(crate) fn external_blob<'c>(
+    objects: &[ExternalObject],
+    index: u32,
+    open: impl FnOnce(&BlobInfo) -> io::Result<Box<dyn Read + 'c>>,
+) -> io::Result<Option<ExternalBlob<'c>>> {
+    let object = usize::try_from(index)
+        .ok()
+        .and_then(|index| objects.get(index));
+    let (blob, file) = match object {
+        None | Some(ExternalObject::FileSystemAccessHandle { .. }) => return Ok(None),
+        Some(ExternalObject::Blob(blob)) => (blob, None),
+        Some(ExternalObject::File {
+            blob,
+            name,
+            last_modified_micros,
+        }) => (blob, Some(FileInfo::new(name, *last_modified_micros))),
+    };
+    Ok(Some(ExternalBlob {
+        mime_type: blob.mime_type.units().to_vec(),
+        size: u64::try_from(blob.size_bytes).ok(),
+        file,
+        content: open(blob)?,
+    }))
 }
 
 impl StoreBlobs<'_> {

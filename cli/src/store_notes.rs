@@ -2,23 +2,32 @@
 
 use larder_backing_store::Store;
 use larder_leveldb::TailKind;
-use larder_leveldb::storage::{FileSystem, files_without_permission};
+use larder_leveldb::storage::{FileSystem, LockHolder, files_without_permission};
 
 use crate::report::Report;
 
-/// Reports it.
-pub(crate) fn report_notes(fs: &dyn FileSystem, store: &Store, report: &mut Report) {
-    let place = store.paths().leveldb.display();
+/// Reports that a program has it open.
+pub(crate) fn report_use(store: &Store, report: &mut Report) {
     if let Some(holder) = store.lock_holder() {
-        let holder = holder.pid.map_or_else(
-            || "another process".to_owned(),
-            |pid| format!("process {pid}"),
-        );
+        let holder = holder_text(holder);
         report.note(
-            &place,
+            store.paths().leveldb.display(),
             format_args!("in use by {holder}; this is how it stood a moment ago"),
         );
     }
+}
+
+/// The program that has a store open.
+pub(crate) fn holder_text(holder: LockHolder) -> String {
+    holder.pid.map_or_else(
+        || "another process".to_owned(),
+        |pid| format!("process {pid}"),
+    )
+}
+
+/// Reports the rest: its order, its logs' ends, what may not be read, what is shown undone.
+pub(crate) fn report_notes(fs: &dyn FileSystem, store: &Store, report: &mut Report) {
+    let place = store.paths().leveldb.display();
     if let Some(note) = store.order().note() {
         report.note(&place, note);
     }

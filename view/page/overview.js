@@ -126,7 +126,7 @@ export class StoreView {
           appendText(h("bdi"), opened.inUse),
           ". What it writes is shown here by itself.",
         ),
-      opened.recovered && appendText(h("p", { class: "notice" }), opened.recovered),
+      opened.notes.map((note) => appendText(h("p", { class: "notice" }), note)),
       problems.length > 0 &&
         h(
           "section",
@@ -157,7 +157,6 @@ export class StoreView {
           info.topLevelSite,
           "The website that this one was embedded in: browsers keep the data apart for each.",
         ),
-        fact("Order of keys", opened.order, "This store has its keys in another order than Chromium’s."),
         fact(
           "Version of the store",
           opened.schemaVersion,

@@ -18,11 +18,7 @@ export const announceProblems = () => events.dispatchEvent(new Event("problems")
 export function openingProblems(store) {
   const opened = model.stores.get(store)?.opened;
   if (!opened) return [];
-  // What was undone is no fault: it is said by itself.
-  const problems = (opened.problems ?? []).filter(
-    (problem) => !opened.recovered || !problem.endsWith(opened.recovered),
-  );
-  return [opened.damage, ...problems].filter(Boolean);
+  return [opened.damage, ...opened.problems].filter(Boolean);
 }
 
 /** How many problems are known of a store. */

@@ -5,12 +5,13 @@ use larder_codec::RawKey;
 use larder_view::Refusal;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::copy::key_text;
 
 /// Reads what a question came with.
-pub(super) fn read<T: DeserializeOwned>(asked: &[u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(asked).map_err(|error| Refusal::Malformed(error.to_string()))
+pub(super) fn read<T: DeserializeOwned>(asked: &Value) -> Result<T, Refusal> {
+    T::deserialize(asked).map_err(|error| Refusal::Malformed(error.to_string()))
 }
 
 /// A store.

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use larder_codec::external_object::{BlobInfo, ExternalObject};
 use larder_view::{Answer, Form, Refusal};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::asked::{OneRecord, read};
 use super::record::{stored, unreadable};
@@ -20,14 +21,18 @@ pub(super) struct OneBlob {
     length: Option<u64>,
 }
 
-pub(super) fn blob(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
+pub(super) fn blob(
+    stores: &Stores,
+    asked: &Value,
+    mut answer: &mut dyn Answer,
+) -> Result<(), Refusal> {
     let asked: OneBlob = read(asked)?;
     let open = stores.open(asked.one.at.store)?;
     let (object, mut content) = opened(&open, &asked)?;
     drop(object);
     answer.set_form(Form::Bytes);
     let most = asked.length.unwrap_or(u64::MAX);
-    io::copy(&mut (&mut content).take(most), &mut AnswerWriter(answer))?;
+    io::copy(&mut (&mut content).take(most), &mut answer)?;
     Ok(())
 }
 
@@ -35,7 +40,7 @@ pub(super) fn blob(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Re
 pub(super) fn download(
     stores: &Stores,
     asked: &OneBlob,
-    answer: &mut dyn Answer,
+    mut answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     let open = stores.open(asked.one.at.store)?;
     let (object, mut content) = opened(&open, asked)?;
@@ -48,7 +53,7 @@ pub(super) fn download(
         name: name.map_or_else(|| format!("blob-{}", asked.object), Into::into),
         size: u64::try_from(blob.size_bytes).ok(),
     });
-    io::copy(&mut content, &mut AnswerWriter(answer))?;
+    io::copy(&mut content, &mut answer)?;
     Ok(())
 }
 
@@ -77,17 +82,4 @@ fn opened(
         .open_blob(looked.database.id, blob)
         .map_err(refused)?;
     Ok((object, content))
-}
-
-/// An answer as a writer of its own size.
-pub(super) struct AnswerWriter<'a>(pub(super) &'a mut dyn Answer);
-
-impl io::Write for AnswerWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
 }

@@ -24,7 +24,9 @@ pub(crate) fn run(args: &ViewArgs) -> ExitCode {
         Ok(found) => found,
         Err(code) => return code,
     };
-    let viewer = Viewer::new(fs, path, found, said.take());
+    let said = said.take();
+    let notes = [said.problems, said.notes].concat();
+    let viewer = Viewer::new(fs, path, found, notes);
     let options = Options {
         port: args.port.unwrap_or(0),
         until_closed: args.until_closed,

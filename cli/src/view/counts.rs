@@ -1,8 +1,8 @@
 //! `counts`: how many records there are, and how large they are.
 
-use larder_backing_store::CursorDirection;
+use larder_backing_store::{CursorDirection, KeyRange};
 use larder_view::{Answer, Form, Refusal};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answer_line;
 use super::asked::{InStore, read};
@@ -14,7 +14,7 @@ const ROWS_A_LINE: u64 = 20_000;
 
 pub(super) fn counts(
     stores: &Stores,
-    asked: &[u8],
+    asked: &Value,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     let at: InStore = read(asked)?;
@@ -40,10 +40,13 @@ pub(super) fn counts(
     let mut indexes = Vec::new();
     for index in &looked.object_store.indexes {
         let mut entries = 0_u64;
-        let mut cursor =
-            looked
-                .store
-                .index_entries(database, object_store, index.id, CursorDirection::Next);
+        let mut cursor = looked.store.index_keys_in(
+            database,
+            object_store,
+            index.id,
+            &KeyRange::ALL,
+            CursorDirection::Next,
+        );
         while advance(&mut |_| (), || cursor.next())? {
             entries += 1;
             passed += 1;

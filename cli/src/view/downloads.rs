@@ -7,9 +7,10 @@ use larder_backing_store::CursorDirection;
 use larder_leveldb::storage::DiskFileSystem;
 use larder_view::{Answer, Form, Refusal};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::asked::{Content, InStore, OneRecord, Range, read};
-use super::blobs::{AnswerWriter, OneBlob, download as download_blob};
+use super::blobs::{OneBlob, download as download_blob};
 use super::failed;
 use super::record::{stored, unreadable};
 use super::records::Cursor;
@@ -45,7 +46,7 @@ struct Seen {
 
 pub(super) fn download(
     stores: &Stores,
-    asked: &[u8],
+    asked: &Value,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     match read(asked)? {
@@ -75,7 +76,7 @@ fn json_lines(
         answer,
         format!("{}.jsonl", looked.object_store.name.to_string_lossy()),
     );
-    let mut out = BufWriter::with_capacity(BUFFER_BYTES, AnswerWriter(answer));
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, answer);
     let mut lines = JsonLines::new(&mut out, &open.origin);
     lines.object_store(looked.database, looked.object_store)?;
     let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
@@ -98,7 +99,7 @@ fn json_lines(
 }
 
 /// An archive in one file (docs/format/archive.md), which is made whole first: it ends with what could not be read.
-fn archive(stores: &Stores, content: &Content, answer: &mut dyn Answer) -> Result<(), Refusal> {
+fn archive(stores: &Stores, content: &Content, mut answer: &mut dyn Answer) -> Result<(), Refusal> {
     let number = content
         .store
         .ok_or_else(|| Refusal::Malformed("store is missing".to_owned()))?;
@@ -132,19 +133,18 @@ fn archive(stores: &Stores, content: &Content, answer: &mut dyn Answer) -> Resul
         reason = "a root, and its own temporary file"
     )]
     let mut file = std::fs::File::open(&path).map_err(failed)?;
-    io::copy(&mut file, &mut AnswerWriter(answer))?;
+    io::copy(&mut file, &mut answer)?;
     Ok(())
 }
 
 /// One record's value, whole (docs/format/canonical.md).
-fn canonical(stores: &Stores, one: &OneRecord, answer: &mut dyn Answer) -> Result<(), Refusal> {
+fn canonical(stores: &Stores, one: &OneRecord, mut answer: &mut dyn Answer) -> Result<(), Refusal> {
     let open = stores.open(one.at.store)?;
     let looked = open.looked(one.at)?;
     let found = stored(looked, one)?;
     let browser = Browser::of_schema(looked.store.schema_version());
     let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
     attachment(answer, "record.json".to_owned());
-    let mut out = AnswerWriter(answer);
     let mut waiting = Vec::new();
     let written = reader.read(one.primary_key.key()?, found.value(), |tree, objects| {
         let mut blobs = StoreBlobs {
@@ -152,11 +152,11 @@ fn canonical(stores: &Stores, one: &OneRecord, answer: &mut dyn Answer) -> Resul
             database_id: looked.database.id,
             objects,
         };
-        stream_value(&mut out, &mut waiting, tree, &mut blobs, browser)
+        stream_value(&mut answer, &mut waiting, tree, &mut blobs, browser)
     });
     // What is wrong with blobs stands where they are.
     let _problems = written.map_err(unreadable)??;
     waiting.push(b'\n');
-    out.write_all(&waiting)?;
+    answer.write_all(&waiting)?;
     Ok(())
 }

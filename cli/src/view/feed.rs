@@ -26,7 +26,7 @@ struct Asked {
     limit: usize,
 }
 
-pub(super) fn feed(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
+pub(super) fn feed(stores: &Stores, asked: &Value, answer: &mut dyn Answer) -> Result<(), Refusal> {
     let asked: Asked = read(asked)?;
     let open = stores.open(asked.store)?;
     let name = &open.database(asked.database)?.name;

@@ -6,12 +6,12 @@ use larder_codec::{DatabaseId, ObjectStoreId, RowValue, range};
 use larder_leveldb::EntryKind;
 use larder_view::{Answer, Refusal};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answer_json;
 use super::asked::{Hex, read};
 use super::row::engine;
-use super::shown::{hex, limited};
+use super::shown::limited;
 use super::stores::{OpenStore, Stores};
 use crate::rows::{State, class, key_text, state, value_text};
 
@@ -34,7 +34,7 @@ struct Asked {
 
 pub(super) fn hidden(
     stores: &Stores,
-    asked: &[u8],
+    asked: &Value,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     let asked: Asked = read(asked)?;
@@ -44,37 +44,30 @@ pub(super) fn hidden(
         return answer_json(answer, &json!({"rows": [], "more": false}));
     };
     let mut entries = snapshot.entries();
-    // A page ends between two keys.
-    let mut newest: Vec<u8> = Vec::new();
-    let mut is_first = true;
-    if let Some(Hex(after)) = &asked.after {
-        entries.seek(after);
-        newest.clone_from(after);
-        is_first = false;
-    } else if let Some(low) = low(&asked) {
-        entries.seek(&low);
+    let before = asked.after.as_ref().map(|after| &after.0);
+    let first = before.cloned().or_else(|| low(&asked));
+    if let Some(first) = first {
+        entries.seek(&first);
     }
     let schema = open.store.schema_version().unwrap_or(SCHEMA_VERSION_MAX);
     let limit = asked.limit.clamp(1, LIMIT_MAX);
     let (mut rows, mut passed, mut more) = (Vec::new(), 0, false);
-    let begins_behind = asked.after.is_some();
-    let mut is_behind = !begins_behind;
+    // The key whose entries come now, the newest first. A page ends between two keys.
+    let mut current: Vec<u8> = Vec::new();
     while entries.advance().map_err(engine)? {
         let key = entries.key();
-        let is_hidden = !is_first && key == newest;
+        // It was in the page before.
+        if before.is_some_and(|before| key == before) {
+            continue;
+        }
+        let is_hidden = key == current;
         if !is_hidden {
             if rows.len() >= limit || passed >= PASSED_MAX {
                 more = true;
                 break;
             }
-            is_behind = true;
-            newest.clear();
-            newest.extend_from_slice(key);
-            is_first = false;
-        }
-        // What comes of the key of `after` was in the page before.
-        if !is_behind {
-            continue;
+            current.clear();
+            current.extend_from_slice(key);
         }
         passed += 1;
         let decoded = RowKey::decode_exact(key);
@@ -111,7 +104,7 @@ pub(super) fn hidden(
     }
     let mut page = json!({"rows": rows, "more": more});
     if more {
-        page["after"] = hex(&newest).into();
+        page["after"] = stores.long_keys.shown(&current).into();
     }
     answer_json(answer, &page)
 }

@@ -7,6 +7,7 @@ mod counts;
 mod downloads;
 mod feed;
 mod hidden;
+mod long_keys;
 mod preview;
 mod problems;
 mod record;
@@ -63,6 +64,10 @@ impl fmt::Debug for Viewer {
 impl Source for Viewer {
     fn answer(&self, question: &str, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
         let stores = &self.stores;
+        let malformed = |error: serde_json::Error| Refusal::Malformed(error.to_string());
+        let mut members = serde_json::from_slice(asked).map_err(malformed)?;
+        stores.long_keys.put_in(&mut members);
+        let asked = &Value::Object(members);
         match question {
             "stores" => tree::stores(stores, &self.notes, answer),
             "store" => tree::store(stores, asked, answer),

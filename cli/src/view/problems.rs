@@ -3,7 +3,7 @@
 use larder_backing_store::{Error, ErrorKind};
 use larder_view::{Answer, Form, Refusal};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::asked::read;
 use super::stores::{Stores, refused};
@@ -16,7 +16,7 @@ const ROWS_A_LINE: u64 = 20_000;
 
 pub(super) fn problems(
     stores: &Stores,
-    asked: &[u8],
+    asked: &Value,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     #[derive(Deserialize)]

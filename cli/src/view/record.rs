@@ -1,5 +1,7 @@
 //! `record`, `json`: one record whole.
 
+use std::io;
+
 use larder_backing_store::last_modified_ms;
 use larder_codec::external_object::ExternalObject;
 use larder_view::{Answer, Refusal};
@@ -7,12 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asked::{InStore, OneRecord, read};
-use super::shown::{hex, key};
+use super::shown::key;
 use super::stores::{Looked, Stores, refused};
 use super::{answer_json, failed};
 use crate::canonical::{Browser, Limits, limited_value};
-use crate::external_blob::{BlobSource, ExternalBlob, FileInfo};
-use crate::record::{ValueError, ValueReader};
+use crate::external_blob::{BlobSource, ExternalBlob};
+use crate::record::{ValueError, ValueReader, external_blob};
 use crate::value_json::push_value;
 
 /// How much of a value comes unless more is asked for, and at most.
@@ -72,7 +74,7 @@ pub(super) fn stored(
 /// The value as far as the limits go, and what it refers to.
 pub(super) fn record(
     stores: &Stores,
-    asked: &[u8],
+    asked: &Value,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     let asked: Asked = read(asked)?;
@@ -82,7 +84,7 @@ pub(super) fn record(
     let primary_key = asked.one.primary_key.key()?;
     let head = json!({
         "primaryKey": key(primary_key),
-        "primaryKeyHex": hex(primary_key.as_bytes()),
+        "primaryKeyHex": stores.long_keys.shown(primary_key.as_bytes()),
         "size": found.value().len(),
     });
     let browser = Browser::of_schema(looked.store.schema_version());
@@ -148,30 +150,13 @@ struct Unopened<'o> {
 }
 
 impl BlobSource for Unopened<'_> {
-    fn open(&mut self, index: u32) -> std::io::Result<Option<ExternalBlob<'_>>> {
-        let object = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.objects.get(index));
-        let (blob, file) = match object {
-            None | Some(ExternalObject::FileSystemAccessHandle { .. }) => return Ok(None),
-            Some(ExternalObject::Blob(blob)) => (blob, None),
-            Some(ExternalObject::File {
-                blob,
-                name,
-                last_modified_micros,
-            }) => (blob, Some(FileInfo::new(name, *last_modified_micros))),
-        };
-        Ok(Some(ExternalBlob {
-            mime_type: blob.mime_type.units().to_vec(),
-            size: u64::try_from(blob.size_bytes).ok(),
-            file,
-            content: Box::new(std::io::empty()),
-        }))
+    fn open(&mut self, index: u32) -> io::Result<Option<ExternalBlob<'_>>> {
+        external_blob(self.objects, index, |_| Ok(Box::new(io::empty())))
     }
 }
 
 /// The value as JSON, for a clipboard.
-pub(super) fn json(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
+pub(super) fn json(stores: &Stores, asked: &Value, answer: &mut dyn Answer) -> Result<(), Refusal> {
     let one: OneRecord = read(asked)?;
     let text = json_text(stores, &one)?;
     answer_json(answer, &json!({"json": text}))

@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 
 use super::answer_json;
 use super::asked::{InStore, Position, Range, read};
+use super::long_keys::LongKeys;
 use super::preview::Previewed;
-use super::shown::{hex, key};
-use super::stores::{Looked, Stores, refused};
+use super::shown::key;
+use super::stores::{Looked, Stores, problem_text, refused};
 use crate::find::{Pattern, fits};
 use crate::record::ValueReader;
 
@@ -24,6 +25,8 @@ use crate::record::ValueReader;
 const LIMIT_MAX: usize = 500;
 /// With a filter, so many records are looked at for one answer.
 const PASSED_MAX: usize = 20_000;
+/// After so many bytes of keys an answer ends: they are kept until the page asks for their records.
+const KEY_BYTES_MAX: usize = 8 << 20;
 /// So many problems are named in one answer.
 const PROBLEMS_MAX: usize = 50;
 
@@ -195,7 +198,7 @@ impl Cursor {
 
 pub(super) fn records(
     stores: &Stores,
-    asked: &[u8],
+    asked: &Value,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     let Asked {
@@ -228,16 +231,11 @@ pub(super) fn records(
     let mut problems: Vec<String> = Vec::new();
     let mut note = |error: &Error| {
         if problems.len() < PROBLEMS_MAX {
-            problems.push(match error.key() {
-                Some(row) => {
-                    let names = RowNames::of(looked.store);
-                    format!("{}: {}", names.row(row), error.without_row())
-                }
-                None => error.to_string(),
-            });
+            problems.push(problem_text(looked.store, error));
         }
     };
-    let (mut rows, mut last, mut passed) = (Vec::new(), None, 0);
+    let (mut rows, mut last) = (Vec::new(), None);
+    let (mut passed, mut key_bytes) = (0, 0);
     let more = loop {
         // A row that cannot be read on the way there is passed over as any other, and what is before the position with it.
         let is_there = advance(&mut note, || match goes_to.take() {
@@ -254,12 +252,18 @@ pub(super) fn records(
         {
             continue;
         }
-        if rows.len() == limit || passed == PASSED_MAX {
+        if rows.len() == limit || passed == PASSED_MAX || key_bytes > KEY_BYTES_MAX {
             break true;
         }
         passed += 1;
-        rows.extend(row(&cursor, &mut reader, pattern.as_ref())?);
-        last = Some(position(&cursor)?);
+        key_bytes += cursor.primary_key().map_err(refused)?.as_bytes().len();
+        rows.extend(row(
+            &cursor,
+            &mut reader,
+            pattern.as_ref(),
+            &stores.long_keys,
+        )?);
+        last = Some(position(&cursor, &stores.long_keys)?);
     };
     problems.extend(lost(looked));
     let mut page = json!({
@@ -274,11 +278,11 @@ pub(super) fn records(
     answer_json(answer, &page)
 }
 
-fn position(cursor: &Cursor) -> Result<Value, Refusal> {
+fn position(cursor: &Cursor, keys: &LongKeys) -> Result<Value, Refusal> {
     let primary_key = cursor.primary_key().map_err(refused)?;
-    let mut position = json!({"primaryKey": hex(primary_key.as_bytes())});
+    let mut position = json!({"primaryKey": keys.shown(primary_key.as_bytes())});
     if let Some(key) = cursor.key().map_err(refused)? {
-        position["key"] = hex(key.as_bytes()).into();
+        position["key"] = keys.shown(key.as_bytes()).into();
     }
     Ok(position)
 }
@@ -288,12 +292,13 @@ fn row(
     cursor: &Cursor,
     reader: &mut ValueReader<'_>,
     pattern: Option<&Pattern>,
+    keys: &LongKeys,
 ) -> Result<Option<Value>, Refusal> {
     let primary_key = cursor.primary_key().map_err(refused)?;
     let bytes = match cursor.value() {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::Corruption => {
-            let mut row = head(primary_key, 0);
+            let mut row = head(primary_key, 0, keys);
             row["problem"] = error.to_string().into();
             return Ok(Some(row));
         }
@@ -309,11 +314,11 @@ fn row(
     if !fitting && shown.is_ok() {
         return Ok(None);
     }
-    let mut row = head(primary_key, bytes.len());
+    let mut row = head(primary_key, bytes.len(), keys);
     row["digest"] = digest(cursor.version(), bytes).into();
     if let Some(index_key) = cursor.key().map_err(refused)? {
         row["key"] = key(index_key);
-        row["keyHex"] = hex(index_key.as_bytes()).into();
+        row["keyHex"] = keys.shown(index_key.as_bytes()).into();
     }
     match shown {
         Ok(preview) => row["value"] = preview.unwrap_or_default(),
@@ -322,10 +327,10 @@ fn row(
     Ok(Some(row))
 }
 
-fn head(primary_key: RawKey<'_>, size: usize) -> Value {
+fn head(primary_key: RawKey<'_>, size: usize, keys: &LongKeys) -> Value {
     json!({
         "primaryKey": key(primary_key),
-        "primaryKeyHex": hex(primary_key.as_bytes()),
+        "primaryKeyHex": keys.shown(primary_key.as_bytes()),
         "size": size,
         "digest": "",
     })

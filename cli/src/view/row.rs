@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::answer_json;
 use super::asked::{OneRecord, read};
 use super::record::stored;
-use super::shown::hex;
+use super::shown::limited;
 use super::stores::{Looked, Stores, refused};
-use crate::display::Size;
+use crate::display::{Hex, Size};
 
 /// So many bytes come at once.
 const BYTES_MAX: usize = 4096;
@@ -27,7 +27,7 @@ struct Asked {
     offset: usize,
 }
 
-pub(super) fn row(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
+pub(super) fn row(stores: &Stores, asked: &Value, answer: &mut dyn Answer) -> Result<(), Refusal> {
     let Asked { one, offset } = read(asked)?;
     let open = stores.open(one.at.store)?;
     let looked = open.looked(one.at)?;
@@ -45,10 +45,10 @@ pub(super) fn row(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Res
     .encode(&mut key);
     let history = history(looked, &key)?;
     let mut row = json!({
-        "rowKeyHex": hex(&key),
+        "rowKeyHex": limited(Hex(&key), 2 * BYTES_MAX),
         "size": bytes.len(),
         "offset": offset,
-        "hex": hex(shown),
+        "hex": Hex(shown).to_string(),
         "envelope": envelope(bytes),
     });
     if let Some(version) = record.version() {

@@ -6,18 +6,18 @@ use std::ops::ControlFlow;
 use larder_view::{Answer, Form, Refusal};
 use regex_lite::RegexBuilder;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::asked::{Content, read};
 use super::said::Said;
-use super::shown::{hex, key, limited};
+use super::shown::{key, limited};
 use super::stores::{OpenStore, Stores};
 use super::{answer_line, tree};
 use crate::copy::key_text;
 use crate::display::Quoted;
 use crate::find::{Hit, HitPlace, Pattern, find};
 use crate::progress::Progress;
-use crate::scan::{Scan, Stop};
+use crate::scan::{Scan, Selection};
 
 /// So many hits are enough.
 const HITS_MAX: u64 = 10_000;
@@ -69,7 +69,7 @@ impl Asked {
 
 pub(super) fn search(
     stores: &Stores,
-    asked: &[u8],
+    asked: &Value,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     let asked: Asked = read(asked)?;
@@ -79,106 +79,100 @@ pub(super) fn search(
         None => (0..stores.paths().count()).collect(),
     };
     answer.set_form(Form::Lines);
-    let mut searched = Searched {
-        answer: RefCell::new(answer),
+    let out = RefCell::new(Out {
+        answer,
+        gone: None,
         records: 0,
         hits: 0,
-    };
+    });
     for number in numbers {
-        let open = match stores.open(number) {
-            Ok(open) => open,
-            // The others are searched.
-            Err(error) => {
-                searched.line(&json!({"problem": error.to_string()}))?;
-                continue;
+        let searched = match stores.open(number) {
+            Ok(open) => {
+                let selection = open.selection(&asked.content)?;
+                search_store(stores, &open, &selection, &pattern, &out)
             }
+            // The others are searched.
+            Err(error) => out
+                .borrow_mut()
+                .line(&json!({"problem": error.to_string()})),
         };
-        let selection = open.selection(&asked.content)?;
-        if searched.store(&open, &selection, &pattern)?.is_break() {
+        if searched.is_break() {
             break;
         }
     }
-    let (hits, cut) = (searched.hits, searched.hits == HITS_MAX);
-    searched.line(&json!({"done": true, "hits": hits, "cut": cut}))
+    let mut out = out.into_inner();
+    let (hits, cut) = (out.hits, out.hits == HITS_MAX);
+    let _ = out.line(&json!({"done": true, "hits": hits, "cut": cut}));
+    out.gone.map_or(Ok(()), Err)
 }
 
-/// A search on its way.
-struct Searched<'a> {
-    answer: RefCell<&'a mut dyn Answer>,
+/// Where what is found goes. It breaks when the page has gone, or has enough.
+struct Out<'a> {
+    answer: &'a mut dyn Answer,
+    /// Why nothing more can be sent.
+    gone: Option<Refusal>,
     records: u64,
     hits: u64,
 }
 
-impl Searched<'_> {
-    fn line(&self, line: &serde_json::Value) -> Result<(), Refusal> {
-        answer_line(*self.answer.borrow_mut(), line)
+impl Out<'_> {
+    fn line(&mut self, line: &Value) -> ControlFlow<()> {
+        if self.gone.is_none() {
+            self.gone = answer_line(self.answer, line).err();
+        }
+        match self.gone {
+            None => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+        }
     }
 
-    fn store(
-        &mut self,
-        open: &OpenStore,
-        selection: &crate::scan::Selection,
-        pattern: &Pattern,
-    ) -> Result<ControlFlow<()>, Refusal> {
-        let said = Said::default();
-        let (mut report, mut progress) = (said.report(), Progress::new(true));
-        let mut scan = Scan::new(&open.store, selection, &mut report, &mut progress);
-        let Self {
-            answer,
-            records,
-            hits,
-        } = self;
-        let mut gone = None;
-        let mut say = |line: &serde_json::Value| {
-            let sent = answer_line(*answer.borrow_mut(), line);
-            match sent {
-                Ok(()) => true,
-                Err(error) => {
-                    gone = Some(error);
-                    false
-                }
-            }
-        };
-        let say = RefCell::new(&mut say);
-        let found = find(
-            &mut scan,
-            pattern,
-            &mut || {
-                *records += 1;
-                let is_due = records.is_multiple_of(RECORDS_A_LINE);
-                if is_due && !(say.borrow_mut())(&json!({"progress": {"records": *records}})) {
-                    return ControlFlow::Break(());
-                }
-                ControlFlow::Continue(())
-            },
-            &mut |hit| {
-                *hits += 1;
-                let is_sent = (say.borrow_mut())(&json!({"hit": shown(open, hit)}));
-                Ok(match is_sent && *hits < HITS_MAX {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                })
-            },
-        );
-        if let Some(error) = gone {
-            return Err(error);
+    /// One more record is looked at.
+    fn record(&mut self) -> ControlFlow<()> {
+        self.records += 1;
+        match self.records.is_multiple_of(RECORDS_A_LINE) {
+            true => self.line(&json!({"progress": {"records": self.records}})),
+            false => ControlFlow::Continue(()),
         }
-        let found = match found {
-            Ok(found) => found,
-            Err(Stop::Output(error)) => return Err(error.into()),
-            Err(Stop::Store(error)) => {
-                said.add(error.to_string());
-                ControlFlow::Continue(())
-            }
-        };
-        for problem in said.take().into_iter().take(PROBLEMS_MAX) {
-            self.line(&json!({"problem": problem}))?;
+    }
+
+    fn hit(&mut self, hit: &Value) -> ControlFlow<()> {
+        self.hits += 1;
+        self.line(&json!({"hit": hit}))?;
+        match self.hits == HITS_MAX {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
-        Ok(found)
     }
 }
 
-fn shown(open: &OpenStore, hit: &Hit<'_>) -> serde_json::Value {
+fn search_store(
+    stores: &Stores,
+    open: &OpenStore,
+    selection: &Selection,
+    pattern: &Pattern,
+    out: &RefCell<Out<'_>>,
+) -> ControlFlow<()> {
+    let said = Said::default();
+    let (mut report, mut progress) = (said.report(), Progress::new(true));
+    let mut scan = Scan::new(&open.store, selection, &mut report, &mut progress);
+    let found = find(
+        &mut scan,
+        pattern,
+        &mut || out.borrow_mut().record(),
+        &mut |hit| Ok(out.borrow_mut().hit(&shown(stores, open, hit))),
+    );
+    let mut problems = said.take().problems;
+    let found = found.unwrap_or_else(|stop| {
+        problems.push(stop.to_string());
+        ControlFlow::Continue(())
+    });
+    for problem in problems.into_iter().take(PROBLEMS_MAX) {
+        out.borrow_mut().line(&json!({"problem": problem}))?;
+    }
+    found
+}
+
+fn shown(stores: &Stores, open: &OpenStore, hit: &Hit<'_>) -> Value {
     let place = match hit.place {
         HitPlace::Key => "key".to_owned(),
         HitPlace::Value(path) => limited(path, TEXT_MAX),
@@ -190,7 +184,7 @@ fn shown(open: &OpenStore, hit: &Hit<'_>) -> serde_json::Value {
         "objectStore": hit.object_store.id.get(),
         "names": [open.origin.shown, tree::name(&hit.database.name), tree::name(&hit.object_store.name)],
         "primaryKey": key(hit.key),
-        "primaryKeyHex": hex(hit.key.as_bytes()),
+        "primaryKeyHex": stores.long_keys.shown(hit.key.as_bytes()),
         "place": place,
         "kind": hit.kind,
         "text": limited(hit.text, TEXT_MAX),

@@ -4,7 +4,7 @@ use larder_codec::RawKey;
 use serde_json::{Value, json};
 
 use crate::canonical::write_key;
-use crate::display::{Hex, ShownKey};
+use crate::display::ShownKey;
 
 /// Longer keys are cut.
 const KEY_SHOWN_MAX: usize = 4096;
@@ -20,11 +20,6 @@ pub(super) fn key(key: RawKey<'_>) -> Value {
         return serde_json::from_slice(&text).unwrap_or_default();
     }
     json!({"t": kind(key), "cut": true, "text": limited(ShownKey(key), KEY_TEXT_MAX), "bytes": bytes})
-}
-
-/// The bytes of a key.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    Hex(bytes).to_string()
 }
 
 fn kind(key: RawKey<'_>) -> &'static str {

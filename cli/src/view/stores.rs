@@ -15,10 +15,11 @@ use larder_leveldb::{BlockCache, OnDamage};
 use larder_view::Refusal;
 
 use super::asked::{Content, InStore};
+use super::long_keys::LongKeys;
 use super::said::Said;
 use crate::bucket_names::BucketNames;
 use crate::open_store::open_store;
-use crate::store_notes::report_notes;
+use crate::store_notes::{holder_text, report_notes};
 use crate::store_origin::StoreOrigin;
 
 /// So many are open at once; of those that are not used, the one that was used longest ago is closed for another.
@@ -35,6 +36,7 @@ pub(super) struct Stores {
     pub(super) fs: Arc<dyn FileSystem>,
     /// Where was looked.
     pub(super) path: PathBuf,
+    pub(super) long_keys: LongKeys,
     /// By number.
     all: Vec<Place>,
     bucket_names: Mutex<BucketNames>,
@@ -52,11 +54,21 @@ struct Place {
 struct State {
     /// How often its files have been seen to change.
     generation: u64,
-    /// How the files stood when they were looked at.
-    signature: u64,
+    /// How the files stood when they were looked at; none before the store is opened.
+    signature: Option<u64>,
     open: Option<Arc<OpenStore>>,
-    was_opened: bool,
     used: u64,
+}
+
+impl State {
+    /// The files have been looked at: what they were read as before counts no more if they have changed.
+    fn note(&mut self, signature: u64) {
+        if self.signature.is_some_and(|before| before != signature) {
+            self.generation += 1;
+            self.open = None;
+        }
+        self.signature = Some(signature);
+    }
 }
 
 /// A store as it stood at one moment.
@@ -66,7 +78,9 @@ pub(super) struct OpenStore {
     pub(super) store: Store,
     pub(super) databases: Vec<DatabaseMetadata>,
     pub(super) origin: StoreOrigin,
-    /// What is to be read before its content, and what could not be read of its metadata.
+    /// What is to be read before its content.
+    pub(super) notes: Vec<String>,
+    /// What could not be read on the way to it.
     pub(super) problems: Vec<String>,
 }
 
@@ -88,6 +102,7 @@ impl Stores {
         Self {
             fs,
             path,
+            long_keys: LongKeys::default(),
             all: found.into_iter().map(place).collect(),
             bucket_names: Mutex::default(),
             cache: BlockCache::new(CACHE_BYTES),
@@ -108,12 +123,8 @@ impl Stores {
         if let Some(open) = &state.open {
             return Ok(Arc::clone(open));
         }
-        let signature = self.signature(&place.paths);
-        if state.was_opened && signature != state.signature {
-            state.generation += 1;
-        }
-        state.signature = signature;
-        state.was_opened = true;
+        // Before it is opened: what changes meanwhile is seen the next time.
+        state.note(self.signature(&place.paths));
         let opened = Arc::new(self.opened(number, state.generation, &place.paths)?);
         state.open = Some(Arc::clone(&opened));
         drop(state);
@@ -121,21 +132,40 @@ impl Stores {
         Ok(opened)
     }
 
-    /// Looks at its files; the store is opened anew when it is asked about next, if they have changed.
+    /// Looks at its files: a store that has changed is opened anew when it is asked about next.
     pub(super) fn refresh(&self, number: usize) -> Result<(), Refusal> {
         let place = self.place(number)?;
         let mut state = locked(&place.state);
-        if state.open.is_some() && self.signature(&place.paths) != state.signature {
-            state.open = None;
+        if state.signature.is_some() {
+            state.note(self.signature(&place.paths));
         }
         Ok(())
     }
 
-    /// The numbers of those that have been opened.
-    pub(super) fn opened_numbers(&self) -> Vec<usize> {
-        let numbers = self.all.iter().enumerate();
-        let opened = numbers.filter(|(_, place)| locked(&place.state).was_opened);
-        opened.map(|(number, _)| number).collect()
+    /// Of those that have been opened: the numbers, and how often each has changed, up to now.
+    pub(super) fn generations(&self) -> Vec<(usize, u64)> {
+        let mut all = Vec::new();
+        for (number, place) in self.all.iter().enumerate() {
+            let mut state = locked(&place.state);
+            if state.signature.is_some() {
+                state.note(self.signature(&place.paths));
+                all.push((number, state.generation));
+            }
+        }
+        all
+    }
+
+    /// The program that has a store open now, in words. Of a store in SQLite files only opening says that.
+    pub(super) fn in_use(&self, number: usize) -> Result<Option<String>, Refusal> {
+        let place = self.place(number)?;
+        let holder = match (place.paths.is_sqlite(), &locked(&place.state).open) {
+            (true, open) => open.as_ref().and_then(|open| open.store.lock_holder()),
+            (false, _) => {
+                let lock = place.paths.leveldb.join("LOCK");
+                self.fs.lock_holder(&lock).unwrap_or_default()
+            }
+        };
+        Ok(holder.map(holder_text))
     }
 
     fn place(&self, number: usize) -> Result<&Place, Refusal> {
@@ -156,30 +186,34 @@ impl Stores {
         let store = open_store(&self.fs, paths.clone(), options).map_err(refused)?;
         let said = Said::default();
         let mut report = said.report();
+        let place = store.paths().leveldb.display().to_string();
         report_notes(&*self.fs, &store, &mut report);
         let mut problems = Vec::new();
         let databases = store.databases(&mut problems).map_err(refused)?;
-        let names = RowNames::of(&store);
         for problem in store.recovery().problems.iter().chain(&problems) {
-            said.add(match problem.key() {
-                Some(key) => format!("{}: {}", names.row(key), problem.without_row()),
-                None => problem.to_string(),
-            });
+            report.damage(&place, problem_text(&store, problem));
         }
         for damage in store.damage() {
-            said.add(names.damage(&damage));
+            report.damage(&place, RowNames::of(&store).damage(&damage));
         }
         let bucket_name = locked(&self.bucket_names).get(&*self.fs, paths, |file, why| {
             report.note(file.display(), why)
         });
         let origin = StoreOrigin::of(&store, &databases, bucket_name);
+        // The page shows them with the store.
+        let without_place = |text: String| match text.strip_prefix(&place) {
+            Some(rest) => rest.trim_start_matches([':', ' ']).to_owned(),
+            None => text,
+        };
+        let said = said.take();
         Ok(OpenStore {
             number,
             generation,
             databases,
             origin,
             store,
-            problems: said.take(),
+            notes: said.notes.into_iter().map(without_place).collect(),
+            problems: said.problems.into_iter().map(without_place).collect(),
         })
     }
 
@@ -270,6 +304,18 @@ impl OpenStore {
             }
         }
         Ok(selection)
+    }
+}
+
+/// What is wrong with a row, by names.
+pub(super) fn problem_text(store: &Store, problem: &larder_backing_store::Error) -> String {
+    match problem.key() {
+        Some(row) => format!(
+            "{}: {}",
+            RowNames::of(store).row(row),
+            problem.without_row()
+        ),
+        None => problem.to_string(),
     }
 }
 

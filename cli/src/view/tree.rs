@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::answer_json;
 use super::asked::{OfStore, read};
 use super::stores::{OpenStore, Stores};
+use crate::damage::Total;
 use crate::feed_notes::object_store_named;
-use crate::scan::{Scan, Selection};
 use crate::sizes::BLOB_DEPTH_MAX;
 use crate::store_origin::shown;
 
@@ -56,7 +56,11 @@ fn place(stores: &Stores, number: usize, paths: &StorePaths) -> Value {
 }
 
 /// A store as it stands now.
-pub(super) fn store(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> Result<(), Refusal> {
+pub(super) fn store(
+    stores: &Stores,
+    asked: &Value,
+    answer: &mut dyn Answer,
+) -> Result<(), Refusal> {
     let OfStore { store: number } = read(asked)?;
     stores.refresh(number)?;
     let open = stores.open(number)?;
@@ -69,6 +73,7 @@ pub(super) fn store(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> R
         .iter()
         .map(|one| database(&open, one))
         .collect();
+    place["notes"] = open.notes.clone().into();
     place["problems"] = open.problems.clone().into();
     let mut add = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -89,40 +94,10 @@ pub(super) fn store(stores: &Stores, asked: &[u8], answer: &mut dyn Answer) -> R
         "v8Version",
         store.data_version().map(|version| version.v8.into()),
     );
-    add("inUse", in_use(&open).map(Value::from));
-    add(
-        "order",
-        store.order().note().map(|note| note.to_string().into()),
-    );
-    add("recovered", recovered(&open).map(Value::from));
-    add("damage", damage(&open).map(Value::from));
+    add("inUse", stores.in_use(number)?.map(Value::from));
+    let damage = Total::of(store, 0);
+    add("damage", (!damage.is_none()).then(|| damage.text().into()));
     answer_json(answer, &place)
-}
-
-/// Which program has a store open, in words.
-pub(super) fn in_use(open: &OpenStore) -> Option<String> {
-    let holder = open.store.lock_holder()?;
-    Some(match holder.pid {
-        Some(pid) => format!("process {pid}"),
-        None => "another program".to_owned(),
-    })
-}
-
-fn recovered(open: &OpenStore) -> Option<String> {
-    match open.store.recovery().undone.len() {
-        0 => None,
-        1 => Some("1 unfinished transaction is shown undone".to_owned()),
-        more => Some(format!("{more} unfinished transactions are shown undone")),
-    }
-}
-
-/// What the damage that has been met so far comes to.
-fn damage(open: &OpenStore) -> Option<String> {
-    let selection = Selection::default();
-    let said = super::said::Said::default();
-    let (mut report, mut progress) = (said.report(), crate::progress::Progress::new(true));
-    let total = Scan::new(&open.store, &selection, &mut report, &mut progress).total();
-    (!total.is_none()).then(|| total.text())
 }
 
 fn database(open: &OpenStore, database: &DatabaseMetadata) -> Value {
@@ -146,7 +121,7 @@ fn database(open: &OpenStore, database: &DatabaseMetadata) -> Value {
 /// The next object stores of a database.
 pub(super) fn object_stores(
     stores: &Stores,
-    asked: &[u8],
+    asked: &Value,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     #[derive(Deserialize)]
@@ -218,19 +193,15 @@ fn key_path(path: &KeyPath) -> Value {
     }
 }
 
-/// `state`: of stores that have been opened.
+/// `state`: of stores that have been opened. None is opened for it.
 pub(super) fn state(stores: &Stores, answer: &mut dyn Answer) -> Result<(), Refusal> {
     let mut all = Vec::new();
-    for number in stores.opened_numbers() {
-        stores.refresh(number)?;
-        // One that cannot be opened just now is looked at the next time.
-        if let Ok(open) = stores.open(number) {
-            let mut state = json!({"store": number, "generation": open.generation});
-            if let Some(holder) = in_use(&open) {
-                state["inUse"] = holder.into();
-            }
-            all.push(state);
+    for (number, generation) in stores.generations() {
+        let mut state = json!({"store": number, "generation": generation});
+        if let Some(holder) = stores.in_use(number)? {
+            state["inUse"] = holder.into();
         }
+        all.push(state);
     }
     answer_json(answer, &json!({"stores": all}))
 }

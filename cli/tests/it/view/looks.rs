@@ -7,7 +7,7 @@ use larder_view::{Refusal, Source};
 use quickcheck::{Gen, QuickCheck};
 use serde_json::{Value, json};
 
-use super::support::{Asked, Kept, view};
+use super::support::{Asked, Kept, Place, view};
 
 #[test]
 fn damage_is_said_and_the_rest_is_shown() {
@@ -96,6 +96,13 @@ fn what_is_written_meanwhile_appears() {
             state["stores"][0]["inUse"].is_string(),
         )
     };
+    // That a program has it open is no fault.
+    let store = viewed.json("store", &json!({"store": 0})).unwrap();
+    assert_eq!(
+        (&store["problems"], &store["notes"]),
+        (&json!([]), &json!([]))
+    );
+    assert!(store["inUse"].as_str().unwrap().starts_with("process "));
     let before = page();
     assert_eq!(before["records"].as_array().unwrap().len(), 2);
     let (first, _) = generation();
@@ -167,6 +174,131 @@ fn a_feed_is_shown_from_its_oldest_transaction_on() {
         .collect();
     assert_eq!(operations, ["creation", "removal"]);
     assert_eq!(rest["more"], false);
+}
+
+#[test]
+fn what_was_undone_is_a_note_and_no_problem() {
+    let fixture = larder_fixtures::get("c156-killed-spill").open();
+    let viewer = view(fixture.dir());
+    let viewed = Asked(&viewer);
+    let store = viewed.json("store", &json!({"store": 0})).unwrap();
+    let notes = store["notes"].to_string();
+    assert!(
+        notes.contains("\"1 unfinished transaction is shown undone\""),
+        "{notes}"
+    );
+    assert_eq!(store["problems"], json!([]));
+}
+
+/// Nine stores of which eight are open: asking how they stand opens none, and sees what has changed in each.
+#[test]
+fn asking_how_stores_stand_opens_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |origin: usize, id: u32| {
+        let store = folder.path().join(origin.to_string());
+        fs::create_dir_all(&store).unwrap();
+        let database = Database::open(&store, "d", 1, |upgrade| {
+            let parameters = ObjectStoreParameters::new().key_path("id");
+            upgrade.transaction.create_object_store("s", parameters)?;
+            Ok(())
+        });
+        let database = database.unwrap().wait().unwrap();
+        let writing = database.write("s").unwrap();
+        let value = IdbValue::serialize(&json!({"id": id})).unwrap();
+        writing
+            .object_store("s")
+            .unwrap()
+            .put(value, None)
+            .unwrap()
+            .detach();
+        writing.commit().unwrap().wait().unwrap();
+    };
+    (0..9).for_each(|origin| put(origin, 1));
+    let viewer = view(folder.path());
+    let viewed = Asked(&viewer);
+    for store in 0..9 {
+        viewed.json("store", &json!({"store": store})).unwrap();
+    }
+    let generations = || -> Vec<u64> {
+        let state = viewed.json("state", &json!({})).unwrap();
+        let all = state["stores"].as_array().unwrap().iter();
+        all.map(|one| one["generation"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(generations(), [0; 9]);
+    put(0, 2);
+    put(8, 2);
+    assert_eq!(generations(), [1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    assert_eq!(generations(), [1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    let page = viewed.json(
+        "records",
+        &json!({"store": 0, "database": 1, "objectStore": 1, "limit": 9}),
+    );
+    let page = page.unwrap();
+    assert_eq!(
+        (
+            page["records"].as_array().unwrap().len(),
+            &page["generation"]
+        ),
+        (2, &json!(1))
+    );
+}
+
+/// Keys that no question could have in them.
+#[test]
+fn records_with_very_long_keys_are_asked_for_by_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(folder.path(), "d", 1, |upgrade| {
+        let store = upgrade
+            .transaction
+            .create_object_store("s", ObjectStoreParameters::new())?;
+        store.create_index("i", "long", larder_idb::IndexParameters::new())?;
+        Ok(())
+    });
+    let database = database.unwrap().wait().unwrap();
+    let writing = database.write("s").unwrap();
+    let store = writing.object_store("s").unwrap();
+    for n in 0..5 {
+        let long = format!("{}{n}", "x".repeat(1 << 20));
+        let value = IdbValue::serialize(&json!({"long": long})).unwrap();
+        store.put(value, Some((&long[..]).into())).unwrap().detach();
+    }
+    writing.commit().unwrap().wait().unwrap();
+    drop(database);
+    let viewer = view(folder.path());
+    let viewed = Asked(&viewer);
+    let place = Place {
+        database: 1,
+        object_store: 1,
+        index: None,
+    };
+    for place in [
+        place,
+        Place {
+            index: Some(30 + 1),
+            ..place
+        },
+    ] {
+        let rows = viewed.all(place, "next", 2).unwrap();
+        assert_eq!(rows.len(), 5);
+        for (n, row) in rows.iter().enumerate() {
+            let text = row.to_string();
+            assert!(text.len() < 4000, "{} bytes of one row", text.len());
+            assert_eq!(row["primaryKey"]["cut"], true);
+            let record = viewed.record(place, &row["primaryKeyHex"]).unwrap();
+            let value = record["value"]["props"][0][1]["v"].as_str().unwrap();
+            assert_eq!(value.len(), (1 << 20) + 1);
+            assert!(value.ends_with(&n.to_string()));
+            let asked = place.with(json!({"primaryKey": row["primaryKeyHex"]}));
+            assert!(viewed.json("row", &asked).unwrap()["sequence"].is_u64());
+        }
+        let found = rows.iter().map(|row| row["primaryKeyHex"].to_string());
+        assert_eq!(found.collect::<std::collections::BTreeSet<_>>().len(), 5);
+    }
+    let unknown = place.with(json!({"primaryKey": format!("~{}", "0".repeat(64))}));
+    assert!(matches!(
+        viewed.ask("record", &unknown).err(),
+        Some(Refusal::Malformed(_))
+    ));
 }
 
 /// So many that a tree of them must come in parts.
