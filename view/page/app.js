@@ -18,19 +18,8 @@ let record;
 let current = null;
 let showing = 0;
 
-const viewName = (now) =>
-  JSON.stringify([
-    now.view,
-    now.store,
-    now.database,
-    now.objectStore,
-    now.index,
-    now.direction,
-    now.lower,
-    now.upper,
-    now.filter,
-    now.view === "search" && [now.text, now.kind, now.ignoreCase],
-  ]);
+/** All of a place but its record. */
+const viewName = ({ key, ...rest }) => JSON.stringify(Object.entries(rest).sort());
 const recordOf = (now) => ({
   store: now.store,
   database: now.database,

@@ -30,7 +30,7 @@ export class Columns {
       column.width ??= WIDTH[column.kind];
       column.shown ??= true;
     }
-    this.others = 0;
+    this.hasOthers = false;
   }
 
   /** Notes the properties of rows; true if a column has come. Those that many rows have are shown, the first of them. */
@@ -49,7 +49,7 @@ export class Columns {
     for (const [text, name] of names) {
       if (this.properties.has(text)) continue;
       if (this.properties.size >= NAMES_MAX) {
-        this.others++;
+        this.hasOthers = true;
         continue;
       }
       const isShown = shown < SHOWN_AT_FIRST && counts.get(text) >= rows.length * SHARE_SHOWN;
@@ -138,7 +138,7 @@ export class Columns {
       "div",
       { class: "choices" },
       this.all.map(box),
-      this.others > 0 && h("p", { class: "dim" }, `Only the first ${NAMES_MAX} names of properties can be chosen.`),
+      this.hasOthers && h("p", { class: "dim" }, `Only the first ${NAMES_MAX} names of properties can be chosen.`),
     );
   }
 }

@@ -17,11 +17,11 @@ export function float16(bits) {
 }
 
 /** A number as JavaScript's source has it: -0 too. */
-export const numberSource = (number) =>
+const numberSource = (number) =>
   Object.is(number, -0) ? "-0" : typeof number === "bigint" ? `${number}n` : String(number);
 
 /** An element, or undefined if its bytes are not there. */
-export function elementAt(view, bytes, index) {
+function elementAt(view, bytes, index) {
   const [width, reader] = VIEWS[view.t];
   const at = view.byteOffset + index * width;
   if (at + width > bytes.length) return undefined;

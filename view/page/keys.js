@@ -8,14 +8,14 @@ export const keyType = (key) => TYPES[key.t] ?? key.t;
 
 const SHOWN_MAX = 500;
 
-/** A key as an element: texts in quotation marks, dates as dates, bytes in hex. `whole` shows long ones to their end. */
-export function keyElement(key, { whole = false } = {}) {
+/** A key as an element: texts in quotation marks, dates as dates, bytes in hex. Long ones are cut. */
+export function keyElement(key) {
   const element = h("bdi", { class: "key" });
-  appendKey(element, key, whole ? Infinity : SHOWN_MAX);
+  appendKey(element, key);
   return element;
 }
 
-function appendKey(element, key, max) {
+function appendKey(element, key) {
   const part = h("bdi", { class: `key-${key.t}` });
   element.append(part);
   if (key.cut) {
@@ -26,24 +26,24 @@ function appendKey(element, key, max) {
   switch (key.t) {
     case "string": {
       const text = stringOf(key);
-      appendText(part, `"${text.slice(0, max)}${text.length > max ? "…" : ""}"`);
+      appendText(part, `"${text.slice(0, SHOWN_MAX)}${text.length > SHOWN_MAX ? "…" : ""}"`);
       break;
     }
     case "date": {
-      part.append(dateText(key.v) ?? "invalid date");
+      part.append(dateText(key.v));
       part.title = `${key.v} ms since 1970`;
       break;
     }
     case "binary":
-      part.append(key.hex.length > max ? `0x${key.hex.slice(0, max)}…` : `0x${key.hex}`);
+      part.append(key.hex.length > SHOWN_MAX ? `0x${key.hex.slice(0, SHOWN_MAX)}…` : `0x${key.hex}`);
       break;
     case "array":
       part.append("[");
-      key.v.slice(0, max).forEach((item, at) => {
+      key.v.slice(0, SHOWN_MAX).forEach((item, at) => {
         if (at > 0) part.append(", ");
-        appendKey(part, item, max);
+        appendKey(part, item);
       });
-      if (key.v.length > max) part.append(", …");
+      if (key.v.length > SHOWN_MAX) part.append(", …");
       part.append("]");
       break;
     default:
@@ -55,7 +55,6 @@ function jsonOf(key) {
   switch (key.t) {
     case "number": {
       const number = Number(key.v);
-      if (Object.is(number, -0)) return { toJSON: () => 0 };
       return Number.isFinite(number) ? number : String(key.v);
     }
     case "date":

@@ -81,12 +81,10 @@ export async function find(place) {
   await openStore(place.store);
   let found = lookUp(place);
   while (place.objectStore !== undefined && found.database && !found.objectStore && found.database.more) {
-    const before = found.database.objectStores.length;
     // Ids ascend, so an id that has been passed is not there.
     if (found.database.objectStores.at(-1)?.id >= place.objectStore) break;
     await moreObjectStores(place.store, found.database);
     found = lookUp(place);
-    if (!found.database || found.database.objectStores.length === before) break;
   }
   return found;
 }
@@ -95,12 +93,11 @@ const atOnce = queue(2);
 // A count that took long is not begun again before this time has passed.
 const COUNT_AGAIN_MS = 30_000;
 const QUICK_MS = 300;
-const countName = (database, objectStore) => `${database} ${objectStore}`;
 
 /** How many records an object store has, as far as that is known: `{records, bytes, done, indexes}`. Counting begins if it has not. */
 export function countsOf(storeNumber, database, objectStore) {
   const store = model.stores.get(storeNumber);
-  const name = countName(database, objectStore);
+  const name = `${database} ${objectStore}`;
   const known = store.counts.get(name);
   const generation = store.opened?.generation;
   const isOld =

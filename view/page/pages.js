@@ -63,7 +63,6 @@ export class Pages extends EventTarget {
 
   async #ask(members) {
     const answer = await ask("records", { ...this.query, limit: LIMIT, ...members }, { signal: this.stop.signal });
-    this.generation = answer.generation;
     if (answer.problems?.length) {
       this.problems = [...new Set([...this.problems, ...answer.problems])];
     }
@@ -230,7 +229,6 @@ export class Pages extends EventTarget {
       return this.#compare({ before, wasWhole, gone, first });
     } finally {
       this.renewing = false;
-      this.dispatchEvent(new CustomEvent("change", { detail: { renewed: true } }));
     }
   }
 

@@ -1,7 +1,7 @@
 // Where in the stores the page is: kept in the address, so that back, forward and reloading work.
 
 const NUMBERS = ["store", "database", "objectStore", "index"];
-const TEXTS = ["view", "key", "direction", "lower", "upper", "filter", "text", "kind", "ignoreCase", "within"];
+const TEXTS = ["view", "key", "direction", "lower", "upper", "filter", "text", "kind", "ignoreCase"];
 // An address that is longer is cut by some programs; a key that long is left out.
 const TEXT_MAX = 4096;
 

@@ -1,5 +1,5 @@
 // What a value consists of: the parts of each type, named, in the order they are shown.
-import { counted, dateText, fromUnits, sizeText } from "./text.js";
+import { counted, nameText, sizeText } from "./text.js";
 
 const isSimple = new Set(["undefined", "null", "bool", "number", "bigint", "string"]);
 export const isPrimitive = (node) => isSimple.has(node.t);
@@ -20,8 +20,8 @@ export const VIEWS = {
   BigUint64Array: [8, "getBigUint64"],
   DataView: [1, "getUint8"],
 };
-export const isView = (t) => Object.hasOwn(VIEWS, t);
-export const isBlob = (t) => t === "Blob" || t === "File";
+const isView = (t) => Object.hasOwn(VIEWS, t);
+const isBlob = (t) => t === "Blob" || t === "File";
 
 /** A part: how it is named, in which role (`property`, `item`, `entry`, `fact`), and what it is. */
 const part = (name, role, node) => ({ name, role, node });
@@ -227,9 +227,6 @@ export function summaryOf(node) {
   return "";
 }
 
-/** The text of a date: ISO, or words. */
-export const dateSummary = (milliseconds) => dateText(milliseconds) ?? "invalid date";
-
 /** Where each object of a value is, by its id, and all blobs, in the order of the value. */
 export function survey(root) {
   const places = new Map();
@@ -261,8 +258,7 @@ export function followPlace(root, place) {
   for (const [, name, index, quoted, role, number] of steps) {
     const parts = partsOf(node);
     let at = -1;
-    if (role === "member") at = Number(number);
-    else if (role) at = Number(number);
+    if (role) at = Number(number);
     else {
       let wanted = name ?? index;
       if (quoted)
@@ -271,10 +267,7 @@ export function followPlace(root, place) {
         } catch {
           wanted = quoted;
         }
-      at = parts.findIndex(
-        (each) =>
-          each.name !== null && (typeof each.name === "string" ? each.name : fromUnits(each.name.utf16)) === wanted,
-      );
+      at = parts.findIndex((each) => each.name !== null && nameText(each.name) === wanted);
     }
     if (at < 0 || !parts[at]) break;
     path.push(at);

@@ -37,7 +37,7 @@ export function appendText(element, text, { lines = false } = {}) {
 export const plain = (text) => text.replace(UNSEEN, escapeOf);
 
 /** UTF-16 in hex digits, as text of JavaScript's. */
-export function fromUnits(hex) {
+function fromUnits(hex) {
   let text = "";
   for (let at = 0; at < hex.length; at += 4) text += String.fromCharCode(parseInt(hex.slice(at, at + 4), 16));
   return text;
@@ -88,8 +88,8 @@ export const numberText = (number) => grouped.format(number);
 export const counted = (number, thing, things = `${thing}s`) =>
   `${numberText(number)} ${number === 1 ? thing : things}`;
 
-/** Milliseconds since 1970 as ISO text, or null where that is no date. */
+/** Milliseconds since 1970 as ISO text, or words where that is no date. */
 export function dateText(milliseconds) {
   const date = new Date(Number(milliseconds));
-  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+  return Number.isNaN(date.getTime()) ? "invalid date" : date.toISOString();
 }

@@ -3,13 +3,11 @@ import { events, model } from "./model.js";
 
 const found = new Map();
 
-const of = (store) => {
-  if (!found.has(store)) found.set(store, { findings: [], running: null, done: null });
-  return found.get(store);
-};
-
 /** The check of a store: its findings so far, and how it ended. */
-export const checkOf = of;
+export function checkOf(store) {
+  if (!found.has(store)) found.set(store, { findings: [], done: null });
+  return found.get(store);
+}
 
 /** Says that something is known now that was not. */
 export const announceProblems = () => events.dispatchEvent(new Event("problems"));
@@ -23,6 +21,6 @@ export function openingProblems(store) {
 
 /** How many problems are known of a store. */
 export function problemCount(store) {
-  const { findings } = of(store);
+  const { findings } = checkOf(store);
   return findings.length > 0 ? findings.length : openingProblems(store).length;
 }

@@ -17,10 +17,6 @@ const NAMES = {
 /** A value's type as it is shown: JavaScript's name of it. */
 export const typeName = (t) => NAMES[t] ?? t;
 
-const BY_NAME = new Map(Object.entries(NAMES).map(([t, name]) => [name, t]));
-/** The type of a name that is shown. */
-export const typeOfName = (name) => BY_NAME.get(name) ?? name;
-
 /** Types that searching by type takes, for a list to choose from. */
 export const SEARCHED = [
   "Array",

@@ -1,10 +1,10 @@
 // A value as a tree: every part with its type, opened as far as one looks.
-import { append, fill, h } from "./dom.js";
+import { append, h } from "./dom.js";
 import { blobView, pictureView } from "./blob.js";
 import { elementsView } from "./elements.js";
 import { fromHex, hexOf } from "./hex.js";
-import { dateSummary, isPrimitive, partsOf, summaryOf, survey } from "./shape.js";
-import { appendText, counted, nameElement, numberText, sizeText, stringOf } from "./text.js";
+import { isPrimitive, partsOf, summaryOf, survey } from "./shape.js";
+import { appendText, counted, dateText, nameElement, nameText, numberText, sizeText, stringOf } from "./text.js";
 import { stretches } from "./stretches.js";
 import { typeName } from "./types.js";
 
@@ -88,7 +88,7 @@ export class ValueTree {
   }
 
   /** What stands on the line of a node behind its name. */
-  #described({ node, part }) {
+  #described({ node }) {
     if (node.t === "(hole)") return [h("span", { class: "dim" }, counted(node.count, "hole"))];
     if (node.t === "(left)")
       return [
@@ -107,13 +107,7 @@ export class ValueTree {
           `#${node.id}`,
         )
       : null;
-    return [
-      type,
-      number,
-      isPrimitive(node) || (part.role === "keyed" && isPrimitive(node))
-        ? this.#primitive(node)
-        : this.#objectText(node),
-    ].filter(Boolean);
+    return [type, number, isPrimitive(node) ? this.#primitive(node) : this.#objectText(node)].filter(Boolean);
   }
 
   #primitive(node) {
@@ -165,14 +159,11 @@ export class ValueTree {
     const element = h("bdi", { class: `text value-${node.t}` });
     switch (node.t) {
       case "Date":
-        element.append(dateSummary(node.v));
+        element.append(dateText(node.v));
         element.title = `${node.v} ms since 1970`;
         break;
       case "RegExp":
-        appendText(
-          element,
-          `/${stringOf(typeof node.source === "string" ? { v: node.source } : node.source)}/${node.flags}`,
-        );
+        appendText(element, `/${nameText(node.source)}/${node.flags}`);
         break;
       case "BooleanObject":
       case "NumberObject":
@@ -192,7 +183,7 @@ export class ValueTree {
         break;
       case "FileSystemFileHandle":
       case "FileSystemDirectoryHandle":
-        appendText(element, `${node.kind} "${stringOf(typeof node.name === "string" ? { v: node.name } : node.name)}"`);
+        appendText(element, `${node.kind} "${nameText(node.name)}"`);
         break;
       case "UNREADABLE":
         element.classList.add("bad");
@@ -397,9 +388,5 @@ export class ValueTree {
     }
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  end() {
-    fill(this.element);
   }
 }
