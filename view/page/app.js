@@ -1,11 +1,13 @@
 // The page: what is shown at each place, and what happens when the files change.
 import { takeToken } from "./api.js";
 import { byId, fill, h } from "./dom.js";
-import { sayIn, showPanel, startHelp, startPanels, startSplitter, startTheme } from "./frame.js";
+import { sayIn, showPanel, startPanels, startSplitter, startTheme } from "./frame.js";
 import { backButton } from "./heading.js";
+import { startHelp } from "./help.js";
 import { Live } from "./live.js";
 import { events, find, loadStores, lookUp, model, openStore } from "./model.js";
-import { DatabaseView, StoreView, StoresView } from "./overview.js";
+import { DatabaseView } from "./database-view.js";
+import { StoreView, StoresView } from "./overview.js";
 import { Places } from "./places.js";
 import { RecordView } from "./record-view.js";
 import { changed, go, place, start } from "./route.js";
@@ -75,7 +77,7 @@ function failed(now, error) {
       h("button", { type: "button", onclick: () => go(place(), { replace: true }) }, "Try again"),
     ),
   );
-  return { end() {}, renew() {} };
+  return null;
 }
 
 function viewOf(now, found) {
@@ -86,9 +88,9 @@ function viewOf(now, found) {
     (now.index !== undefined && !found.index)
   ) {
     fill(middle, backButton("places", "Stores"), h("p", { class: "empty" }, "This is not in the store any more."));
-    return { end() {}, renew() {} };
+    return null;
   }
-  if (now.objectStore === undefined) return new DatabaseView(middle, now, found);
+  if (now.objectStore === undefined) return new DatabaseView(middle, now);
   return new TableView(middle, now, found, {
     showRecord: (row) => later(() => record.show({ ...recordOf(now), primaryKey: row.primaryKeyHex })),
     openRecord: (row) => {
@@ -200,12 +202,9 @@ async function run() {
   changed.addEventListener("place", ({ detail }) => {
     turn = turn.then(() => show(detail)).catch((error) => sayIn(middle, error.message, true));
   });
-  let counting;
-  events.addEventListener("counts", () => {
-    counting ??= setTimeout(() => {
-      counting = undefined;
-      current?.counted?.(middle);
-    }, 200);
+  events.addEventListener("counts", () => current?.counted?.());
+  events.addEventListener("inUse", ({ detail }) => {
+    if (detail === place().store) current?.redraw?.();
   });
   start();
   places.reveal();

@@ -1,7 +1,6 @@
 // What is in a blob: a picture, text, or bytes; and its download.
 import { bytes as askBytes, download } from "./api.js";
 import { fill, h } from "./dom.js";
-import { float16 } from "./elements.js";
 import { hexOf } from "./hex.js";
 import { appendText, counted, nameText, sizeText } from "./text.js";
 
@@ -10,14 +9,14 @@ const TEXT = /^(text\/|application\/(json|xml|javascript|x-javascript|ecmascript
 const PICTURE_MAX = 32 * 1024 * 1024;
 const BEGINNING = 64 * 1024;
 
-/** The content of a blob; `where` is what `blob` is asked with. */
-export function blobView(node, external, where) {
+/** The content of a blob; `where` is what `blob` is asked with, until `signal` ends it. */
+export function blobView(node, external, where, signal) {
   const type = nameText(external?.type ?? node.type ?? "")
     .toLowerCase()
     .split(";")[0]
     .trim();
   const size = external?.size ?? node.size ?? 0;
-  const content = h("div", { class: "blob-content" });
+  const content = h("div", {});
   const status = h("p", { class: "dim", role: "status" });
   const save = h(
     "button",
@@ -43,7 +42,7 @@ export function blobView(node, external, where) {
     fill(status, "Loading…");
     try {
       const isWhole = form === "picture" || size <= length;
-      const loaded = await askBytes("blob", isWhole ? where : { ...where, length });
+      const loaded = await askBytes("blob", isWhole ? where : { ...where, length }, { signal });
       fill(
         status,
         loaded.length < size ? `The first ${sizeText(loaded.length)} of ${sizeText(size)}. ` : "",
@@ -58,7 +57,8 @@ export function blobView(node, external, where) {
             : hexOf(loaded, "Bytes of this blob"),
       );
     } catch (error) {
-      fill(status, h("span", { class: "bad" }, `The content cannot be shown: ${error.message}`));
+      if (error.name !== "AbortError")
+        fill(status, h("span", { class: "bad" }, `The content cannot be shown: ${error.message}`));
     }
   };
   if (external?.error) fill(status, h("span", { class: "bad" }, `The content cannot be read: ${external.error}`));
@@ -93,29 +93,4 @@ function textOf(loaded) {
       appendText(block, line.replace(/\r$/, ""));
     });
   return block;
-}
-
-/** Pixels of red, green, blue and alpha on a canvas. Half and single floats are brought to bytes. */
-export function pictureView(image, bytes) {
-  const { width, height } = image;
-  const count = width * height * 4;
-  const canvas = h("canvas", {
-    class: "preview",
-    role: "img",
-    "aria-label": `Picture of ${width} by ${height} pixels`,
-  });
-  if (!width || !height || count > 64 * 1024 * 1024)
-    return h("p", { class: "dim" }, "The picture is too large to be shown.");
-  const pixels = new Uint8ClampedArray(count);
-  if (/Float/.test(image.pixel ?? "")) {
-    const data = new DataView(bytes.buffer);
-    const width32 = image.pixel === "Float32Array";
-    for (let at = 0; at < count && (at + 1) * (width32 ? 4 : 2) <= bytes.length; at++)
-      pixels[at] = 255 * (width32 ? data.getFloat32(at * 4, true) : float16(data.getUint16(at * 2, true)));
-  } else pixels.set(bytes.subarray(0, count));
-  canvas.width = width;
-  canvas.height = height;
-  canvas.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
-  if (width < 64 && height < 64) canvas.classList.add("small");
-  return canvas;
 }

@@ -1,7 +1,7 @@
 // Checking a store: what is wrong, in words, quickly or in full.
 import { lines } from "./api.js";
 import { append, fill, h } from "./dom.js";
-import { explained } from "./heading.js";
+import { explained, failed, running, textList } from "./parts.js";
 import { announceProblems, checkOf, openingProblems } from "./troubles.js";
 import { appendText, counted } from "./text.js";
 
@@ -23,16 +23,7 @@ export class Check {
         "Damage is named here; everything that does not depend on it is shown as it is. Nothing is repaired or changed.",
       ),
       opening.length > 0 &&
-        h(
-          "section",
-          { class: "notice bad-notice" },
-          h("h2", {}, "Seen on opening"),
-          h(
-            "ul",
-            {},
-            opening.map((problem) => appendText(h("li", {}), problem)),
-          ),
-        ),
+        h("section", { class: "notice bad-notice" }, h("h2", {}, "Seen on opening"), textList(opening)),
       h(
         "div",
         { class: "tools" },
@@ -80,20 +71,14 @@ export class Check {
 
   async #run(full) {
     this.stop?.abort();
-    this.stop = new AbortController();
+    const stop = new AbortController();
+    this.stop = stop;
     const { check } = this;
     Object.assign(check, { findings: [], done: null });
     fill(this.list);
-    const progress = h("span", {}, "Checking…");
-    fill(
-      this.status,
-      h("span", { class: "spinner", "aria-hidden": "true" }),
-      progress,
-      " ",
-      h("button", { type: "button", class: "cancel", onclick: () => this.stop.abort() }, "Stop"),
-    );
+    const progress = running(this.status, "Checking…", () => stop.abort());
     try {
-      for await (const line of lines("problems", { store: this.store, full }, { signal: this.stop.signal })) {
+      for await (const line of lines("problems", { store: this.store, full }, { signal: stop.signal })) {
         if (line.finding) {
           check.findings.push(line.finding);
           if (check.findings.length <= SHOWN_MAX) append(this.list, [this.#finding(line.finding)]);
@@ -104,12 +89,9 @@ export class Check {
         }
       }
     } catch (error) {
-      fill(
-        this.status,
-        error.name === "AbortError"
-          ? "Stopped. What had been found until then is below."
-          : h("span", { class: "bad" }, error.message),
-      );
+      if (stop === this.stop && error.name === "AbortError")
+        fill(this.status, "Stopped. What had been found until then is below.");
+      failed(this.status, error);
     }
     announceProblems();
   }

@@ -28,6 +28,15 @@ export function fill(element, ...children) {
   return element;
 }
 
+const drawn = new WeakMap();
+/** As `fill`, but leaves the element alone if it would look the same: what is focused, chosen and open in it stays so. */
+export function refill(element, ...children) {
+  const made = h("div", {}, children);
+  if (drawn.get(element) === made.innerHTML) return;
+  drawn.set(element, made.innerHTML);
+  element.replaceChildren(...made.childNodes);
+}
+
 export const byId = (id) => document.getElementById(id);
 
 const SHAPES = {

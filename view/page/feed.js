@@ -1,58 +1,33 @@
 // The change feed of a database as a line of time: what changed, oldest first.
-import { ask } from "./api.js";
-import { append, fill, h } from "./dom.js";
+import { h } from "./dom.js";
 import { keyElement } from "./keys.js";
+import { MoreList } from "./more-list.js";
 import { appendText, counted, nameElement } from "./text.js";
 
-const LIMIT = 100;
 const WORDS = { creation: "new", modification: "changed", removal: "removed" };
 
 export class Feed {
   constructor(where) {
-    this.where = where;
-    this.stop = new AbortController();
-    this.status = h("p", { class: "dim", role: "status" });
-    this.list = h("ol", { class: "timeline" });
-    this.more = h("div", { class: "more" });
-    this.count = 0;
+    this.timeline = h("ol", { class: "timeline" });
+    this.list = new MoreList("feed", where, {
+      take: ({ transactions }) => {
+        this.timeline.append(...transactions.map((transaction) => this.#transaction(transaction)));
+        return { count: transactions.length, after: transactions.at(-1)?.position };
+      },
+      say: (count, more) =>
+        count === 0
+          ? "No changes are recorded."
+          : `${counted(count, "transaction")}${more ? " so far" : ", the last one is the latest"}.`,
+      next: "Show later changes",
+    });
     this.element = h(
       "div",
       { class: "scrolled", tabindex: "0", role: "region", "aria-label": "Changes of this database" },
       h("p", { class: "lead" }, "What has changed in this database, transaction by transaction, the oldest first."),
-      this.list,
-      this.status,
-      this.more,
+      this.timeline,
+      this.list.status,
+      this.list.more,
     );
-    this.#load();
-  }
-
-  async #load() {
-    if (this.loading) return;
-    this.loading = true;
-    fill(this.more);
-    try {
-      const answer = await ask(
-        "feed",
-        { ...this.where, after: this.after, limit: LIMIT },
-        { signal: this.stop.signal },
-      );
-      this.after = answer.transactions.at(-1)?.position ?? this.after;
-      this.count += answer.transactions.length;
-      append(this.list, [answer.transactions.map((transaction) => this.#transaction(transaction))]);
-      this.isWhole = !answer.more;
-      fill(
-        this.status,
-        this.count === 0
-          ? "No changes are recorded."
-          : `${counted(this.count, "transaction")}${answer.more ? " so far" : ", the last one is the latest"}.`,
-      );
-      if (answer.more)
-        fill(this.more, h("button", { type: "button", onclick: () => this.#load() }, "Show later changes"));
-    } catch (error) {
-      if (error.name !== "AbortError") fill(this.status, h("span", { class: "bad" }, error.message));
-    } finally {
-      this.loading = false;
-    }
   }
 
   #transaction({ position, committed, fromSource, revisions }) {
@@ -62,7 +37,7 @@ export class Feed {
       { class: "transaction" },
       h(
         "div",
-        { class: "transaction-head" },
+        {},
         h("strong", {}, `#${position}`),
         " ",
         date && h("time", { datetime: date.toISOString(), title: date.toISOString() }, date.toLocaleString()),
@@ -101,10 +76,11 @@ export class Feed {
     );
   }
 
+  /** The files have changed: what has come is behind what is shown. */
   renew() {
-    if (this.isWhole) this.#load();
+    if (this.list.isWhole) this.list.load({ quietly: true });
   }
   end() {
-    this.stop.abort();
+    this.list.end();
   }
 }

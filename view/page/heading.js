@@ -5,19 +5,16 @@ import { address, go } from "./route.js";
 import { nameElement } from "./text.js";
 
 /** The way from the origin to the place, each step a link. */
-export function crumbs(place) {
-  const { database, objectStore, index } = lookUp(place);
-  const { info } = model.stores.get(place.store);
+function crumbs(place) {
+  const { store, database, objectStore, index } = lookUp(place);
   const steps = model.stores.size > 1 ? [["All stores", {}]] : [];
-  steps.push([info.origin, { store: place.store }]);
-  if (database) steps.push([database.name, { store: place.store, database: place.database }]);
-  if (objectStore)
-    steps.push([objectStore.name, { store: place.store, database: place.database, objectStore: place.objectStore }]);
-  if (index)
-    steps.push([
-      index.name,
-      { store: place.store, database: place.database, objectStore: place.objectStore, index: place.index },
-    ]);
+  let to = { store: place.store };
+  steps.push([store.info.origin, to]);
+  for (const [kind, found] of Object.entries({ database, objectStore, index })) {
+    if (!found) break;
+    to = { ...to, [kind]: found.id };
+    steps.push([found.name, to]);
+  }
   return h(
     "nav",
     { class: "crumbs", "aria-label": "Where this is" },
@@ -28,22 +25,14 @@ export function crumbs(place) {
         h(
           "li",
           {},
-          nameElementIn(
-            at === steps.length - 1
-              ? h("span", { "aria-current": "page" })
-              : h("a", { href: address(to), onclick: follow(to) }),
-            name,
-          ),
+          at === steps.length - 1
+            ? h("span", { "aria-current": "page" }, nameElement(name))
+            : h("a", { href: address(to), onclick: follow(to) }, nameElement(name)),
         ),
       ),
     ),
   );
 }
-
-const nameElementIn = (element, name) => {
-  element.append(nameElement(name));
-  return element;
-};
 
 /** A click that goes to a place without loading the page anew. */
 export const follow = (to) => (event) => {
@@ -55,6 +44,17 @@ export const follow = (to) => (event) => {
 /** The button that leads back to the list, on narrow screens. */
 export const backButton = (panel, label) =>
   h("button", { type: "button", class: "back", "data-back": panel }, `‹ ${label}`);
+
+/** The head of a view: the way to the place, its title, and a line of tabs or tools. */
+export const middleHead = (place, title, line) =>
+  h(
+    "div",
+    { class: "middle-head" },
+    backButton("places", "Stores"),
+    place && crumbs(place),
+    h("div", { class: "title-line" }, title),
+    line,
+  );
 
 /** Tabs: `[view, label]`, the first has no view in the address. What else is there stands at the end of the line. */
 export function tabs(place, views, ...others) {
@@ -80,21 +80,5 @@ export function tabs(place, views, ...others) {
       ),
     ),
     others.length > 0 && h("div", { class: "tabs-end" }, others),
-  );
-}
-
-/** A word with its explanation behind a question mark. */
-export function explained(word, help) {
-  return h(
-    "span",
-    { class: "explained" },
-    word,
-    " ",
-    h(
-      "details",
-      { class: "help" },
-      h("summary", { "aria-label": `What "${word}" means` }, "?"),
-      h("span", { class: "help-text" }, help),
-    ),
   );
 }

@@ -68,5 +68,8 @@ function jsonOf(key) {
   }
 }
 
-/** A key as `--key`, and the fields of this page, take it. */
-export const keyJson = (key) => (key.cut ? key.text : JSON.stringify(jsonOf(key)));
+/** A key as `--key`, and the fields of this page, take it. The server gives only the beginning of a very long one. */
+export function keyJson(key) {
+  if (key.cut) throw new Error("only the beginning of this key is here. “Export” has all of it.");
+  return JSON.stringify(jsonOf(key));
+}

@@ -14,7 +14,7 @@ export class Live {
     this.button = byId("live-switch");
     this.button.addEventListener("click", () => this.#switch());
     this.#draw();
-    this.timer = setInterval(() => this.#ask(), EVERY_MS);
+    setInterval(() => this.#ask(), EVERY_MS);
     document.addEventListener("visibilitychange", () => this.#ask());
     server.addEventListener("away", () => this.#banner("away"));
     server.addEventListener("here", () => {
@@ -39,7 +39,8 @@ export class Live {
   }
 
   async #ask() {
-    if (this.asking || document.hidden || (!this.on && this.state !== "away")) return;
+    const isSomethingOpen = [...model.stores.values()].some(({ opened }) => opened);
+    if (!this.on || !isSomethingOpen || this.asking || document.hidden || this.state === "refused") return;
     this.asking = true;
     try {
       const { stores } = await ask("state");
@@ -58,14 +59,15 @@ export class Live {
     }
   }
 
-  /** Holds a line to the server, by which the command hears that the page is open. */
+  /** Holds a line to the server, by which the command hears that the page is open, and the page that the server is there. */
   async #hold() {
     try {
       for await (const line of lines("alive")) void line;
     } catch {
       /* The next question says whether the server is away. */
     }
-    setTimeout(() => this.#hold(), EVERY_MS * 2);
+    // An address that is refused stays so.
+    if (this.state !== "refused") setTimeout(() => this.#hold(), EVERY_MS * 2);
   }
 
   #banner(state) {

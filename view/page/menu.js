@@ -1,6 +1,27 @@
 // A button with something that opens below it.
 import { fill, h, newId } from "./dom.js";
 
+/** A menu of buttons, `[label, work]`, and of texts beside them. */
+export const menuOf = (label, items, attributes) =>
+  menu(
+    label,
+    (close) =>
+      h(
+        "div",
+        { class: "menu-items" },
+        items.map((item) => {
+          if (typeof item === "string") return h("p", { class: "dim" }, item);
+          const [name, work] = item;
+          const choose = () => {
+            close();
+            work();
+          };
+          return h("button", { type: "button", onclick: choose }, name);
+        }),
+      ),
+    attributes,
+  );
+
 /** `content(close)` is made each time it opens. */
 export function menu(label, content, attributes = {}) {
   const id = newId("menu");

@@ -25,13 +25,13 @@ export function openStore(number, { fresh = false } = {}) {
         keepLoaded(store.opened, answer);
         store.opened = answer;
         store.failed = undefined;
-        announce("store", number);
+        announce("store");
         return answer;
       },
       (error) => {
         store.failed = error;
         store.opening = undefined;
-        announce("store", number);
+        announce("store");
         throw error;
       },
     );
@@ -64,7 +64,7 @@ async function loadObjectStores(storeNumber, database) {
   const answer = await ask("objectStores", { store: storeNumber, database: database.id, after });
   database.objectStores.push(...answer.objectStores);
   database.more = answer.more && answer.objectStores.length > 0;
-  announce("objectStores", { store: storeNumber, database: database.id });
+  announce("objectStores");
 }
 
 /** The database, object store and index of a place, if they are loaded. */
@@ -122,15 +122,27 @@ async function count(where, counts, generation) {
       if (hadEnded && !line.done) continue;
       Object.assign(counts, { records: line.records, bytes: line.bytes, done: line.done ?? false });
       if (line.done) counts.indexes = new Map(line.indexes);
-      announce("counts", where);
+      announceCounts();
     }
   } catch (error) {
     counts.failed = error;
   } finally {
     Object.assign(counts, { generation, ended: performance.now(), took: performance.now() - began });
     counts.running = false;
-    announce("counts", where);
+    announceCounts();
   }
+}
+
+const COUNTS_EVERY_MS = 150;
+let isCounted = false;
+/** Counts come by the hundred: what shows them hears of them now and then. */
+function announceCounts() {
+  if (isCounted) return;
+  isCounted = true;
+  setTimeout(() => {
+    isCounted = false;
+    announce("counts");
+  }, COUNTS_EVERY_MS);
 }
 
 /** Notes which program has a store open now. */

@@ -1,21 +1,17 @@
-// What is said of all stores, of one store, and of a database.
-import { download } from "./api.js";
-import { append, fill, h, icon } from "./dom.js";
-import { Feed } from "./feed.js";
-import { backButton, crumbs, explained, follow, tabs } from "./heading.js";
-import { HiddenRows } from "./hidden.js";
-import { countsOf, model } from "./model.js";
+// What is said of all stores, and of one.
 import { Check } from "./check.js";
+import { fill, h, icon, refill } from "./dom.js";
+import { backButton, follow, middleHead, tabs } from "./heading.js";
+import { HiddenRows } from "./hidden.js";
+import { model } from "./model.js";
+import { archiveButton, fact, textList } from "./parts.js";
 import { address } from "./route.js";
 import { openingProblems } from "./troubles.js";
-import { appendText, counted, keyPathText, nameElement, nameLabel, numberText, sizeText } from "./text.js";
+import { appendText, counted, nameElement, sizeText } from "./text.js";
 
-const ROWS_MAX = 200;
-
-const fact = (name, value, help) =>
-  value === undefined || value === null || value === ""
-    ? null
-    : [h("dt", {}, help ? explained(name, help) : name), h("dd", {}, value)];
+/** How much the files of blobs have, behind what the store itself has. */
+const blobsText = ({ blobFiles, blobBytes }) =>
+  blobFiles > 0 ? `, and ${counted(blobFiles, "file")} of blobs with ${sizeText(blobBytes)}` : "";
 
 /** All stores: where the page begins. */
 export class StoresView {
@@ -43,17 +39,7 @@ export class StoresView {
           { class: "cards" },
           stores.map(({ info }) => h("li", {}, card(info))),
         ),
-        model.notes.length > 0 &&
-          h(
-            "section",
-            { class: "notes" },
-            h("h2", {}, "Notes"),
-            h(
-              "ul",
-              {},
-              model.notes.map((note) => appendText(h("li", {}), note)),
-            ),
-          ),
+        model.notes.length > 0 && h("section", { class: "notes" }, h("h2", {}, "Notes"), textList(model.notes)),
       ),
     );
   }
@@ -72,12 +58,7 @@ function card(info) {
     (info.bucketName ?? info.bucket) &&
       h("span", { class: "tag" }, "bucket ", nameElement(info.bucketName ?? info.bucket)),
     info.topLevelSite && h("span", { class: "tag" }, "in ", nameElement(info.topLevelSite)),
-    h(
-      "span",
-      { class: "dim card-size" },
-      `${sizeText(info.bytes)} in ${info.form}`,
-      info.blobFiles > 0 ? `, ${counted(info.blobFiles, "file")} of blobs with ${sizeText(info.blobBytes)}` : "",
-    ),
+    h("span", { class: "dim card-size" }, `${sizeText(info.bytes)} in ${info.form}${blobsText(info)}`),
   );
 }
 
@@ -85,20 +66,12 @@ function card(info) {
 export class StoreView {
   constructor(root, place) {
     this.place = place;
-    const { info, opened } = model.stores.get(place.store);
+    this.info = model.stores.get(place.store).info;
     fill(
       root,
-      h(
-        "div",
-        { class: "middle-head" },
-        backButton("places", "Stores"),
-        crumbs(place),
-        h(
-          "div",
-          { class: "title-line" },
-          h("h1", {}, nameElement(info.origin)),
-          appendText(h("p", { class: "dim mono break" }), info.path),
-        ),
+      middleHead(
+        place,
+        [h("h1", {}, nameElement(this.info.origin)), appendText(h("p", { class: "dim mono break" }), this.info.path)],
         tabs(place, [
           [undefined, "Overview"],
           ["problems", "Problems"],
@@ -108,16 +81,27 @@ export class StoreView {
     );
     if (place.view === "problems") this.part = new Check(place.store);
     else if (place.view === "hidden") this.part = new HiddenRows({ store: place.store });
-    else this.part = { element: this.#overview(info, opened), end() {} };
-    root.append(this.part.element);
+    else
+      this.overview = h("div", {
+        class: "scrolled overview",
+        tabindex: "0",
+        role: "region",
+        "aria-label": "Overview of this store",
+      });
+    root.append(this.overview ?? this.part.element);
+    this.redraw();
   }
 
-  #overview(info, opened) {
+  /** Shows what is known since the store was opened again. */
+  redraw() {
+    if (this.overview) refill(this.overview, this.#overview());
+  }
+
+  #overview() {
+    const { info } = this;
+    const { opened } = model.stores.get(this.place.store);
     const problems = openingProblems(this.place.store);
-    const exporting = h("p", { role: "status" });
-    return h(
-      "div",
-      { class: "scrolled overview", tabindex: "0", role: "region", "aria-label": "Overview of this store" },
+    return [
       opened.inUse &&
         h(
           "p",
@@ -132,20 +116,13 @@ export class StoreView {
           "section",
           { class: "notice bad-notice" },
           h("h2", {}, icon("warning"), "Something is wrong with this store"),
-          h(
-            "ul",
-            {},
-            problems.map((problem) => appendText(h("li", {}), problem)),
-          ),
+          textList(problems),
           h("p", {}, "Everything that does not depend on it is shown. The tab “Problems” checks the store."),
         ),
       h(
         "dl",
         { class: "facts" },
-        fact(
-          "Size",
-          `${sizeText(info.bytes)}${info.blobFiles ? `, and ${counted(info.blobFiles, "file")} of blobs with ${sizeText(info.blobBytes)}` : ""}`,
-        ),
+        fact("Size", `${sizeText(info.bytes)}${blobsText(info)}`),
         fact(
           "Form",
           info.form,
@@ -177,21 +154,8 @@ export class StoreView {
         opened.databases.map((database) => h("li", {}, this.#database(database))),
       ),
       h("h2", {}, "Save"),
-      h(
-        "p",
-        {},
-        h(
-          "button",
-          {
-            type: "button",
-            onclick: () =>
-              download({ what: "archive", store: this.place.store }).catch((error) => fill(exporting, error.message)),
-          },
-          "Save all of this store as an archive",
-        ),
-      ),
-      exporting,
-    );
+      archiveButton("Save all of this store as an archive", { store: this.place.store }),
+    ];
   }
 
   #database(database) {
@@ -213,134 +177,10 @@ export class StoreView {
   }
 
   renew() {
-    this.part.outdated?.();
+    this.redraw();
+    this.part?.renew?.();
   }
   end() {
-    this.part.end();
-  }
-}
-
-/** A database: its object stores, and its change feed if it has one. */
-export class DatabaseView {
-  constructor(root, place, { database }) {
-    Object.assign(this, { place, database });
-    const views = [[undefined, "Object stores"], ...(database.feed ? [["feed", "Changes"]] : [])];
-    fill(
-      root,
-      h(
-        "div",
-        { class: "middle-head" },
-        backButton("places", "Stores"),
-        crumbs(place),
-        h(
-          "div",
-          { class: "title-line" },
-          h("h1", {}, h("span", { class: "hidden-label" }, "Database "), nameLabel(database.name)),
-          h(
-            "p",
-            { class: "dim" },
-            [
-              database.version === null ? "without a version: pages do not see it" : `Version ${database.version}`,
-              counted(database.count, "object store"),
-              database.origin && `of ${database.origin}`,
-            ]
-              .filter(Boolean)
-              .join(" · "),
-          ),
-        ),
-        views.length > 1 && tabs(place, views),
-      ),
-    );
-    if (place.view === "feed" && database.feed) {
-      this.feed = new Feed({ store: place.store, database: database.id });
-      root.append(this.feed.element);
-    } else root.append(this.#objectStores());
-  }
-
-  #objectStores() {
-    const { objectStores, count } = this.database;
-    const status = h("p", { role: "status" });
-    const shown = objectStores.slice(0, ROWS_MAX);
-    return h(
-      "div",
-      { class: "scrolled overview", tabindex: "0", role: "region", "aria-label": "Object stores" },
-      h(
-        "table",
-        { class: "plain-table" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            ["Object store", "Key path", "Indexes", "Records", "Size"].map((label, at) =>
-              h("th", { scope: "col", class: at > 1 ? "number" : undefined }, label),
-            ),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          shown.map((objectStore) => this.#row(objectStore)),
-        ),
-      ),
-      count > shown.length &&
-        h(
-          "p",
-          { class: "dim" },
-          `These are the first ${numberText(shown.length)} of ${numberText(count)}. The list of stores has all of them; typing there goes to a name.`,
-        ),
-      h(
-        "p",
-        {},
-        h(
-          "button",
-          {
-            type: "button",
-            onclick: () =>
-              download({ what: "archive", store: this.place.store, database: this.database.id }).catch((error) =>
-                fill(status, error.message),
-              ),
-          },
-          "Save this database as an archive",
-        ),
-      ),
-      status,
-    );
-  }
-
-  #row(objectStore) {
-    const to = { store: this.place.store, database: this.database.id, objectStore: objectStore.id };
-    const counts = countsOf(this.place.store, this.database.id, objectStore.id);
-    const row = h("tr", {});
-    append(row, [
-      h("td", {}, h("a", { href: address(to), onclick: follow(to) }, nameElement(objectStore.name))),
-      h("td", {}, keyPathText(objectStore.keyPath)),
-      h("td", { class: "number" }, String(objectStore.indexes.length)),
-      h(
-        "td",
-        { class: "number" },
-        counts.records === undefined ? "…" : `${numberText(counts.records)}${counts.done ? "" : "+"}`,
-      ),
-      h("td", { class: "number" }, counts.bytes === undefined ? "…" : sizeText(counts.bytes)),
-    ]);
-    return row;
-  }
-
-  counted(root) {
-    if (this.place.view === "feed") return;
-    const old = root.querySelector(".overview tbody");
-    if (old)
-      fill(
-        old,
-        this.database.objectStores.slice(0, ROWS_MAX).map((objectStore) => this.#row(objectStore)),
-      );
-  }
-
-  renew() {
-    this.feed?.renew();
-  }
-  end() {
-    this.feed?.end();
+    this.part?.end();
   }
 }

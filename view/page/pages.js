@@ -6,13 +6,14 @@ const LIMIT = 200;
 const KEPT = 5;
 const REVERSE = { next: "prev", prev: "next", nextunique: "prevunique", prevunique: "nextunique" };
 
-const positionOf = (row) => (row ? { primaryKey: row.primaryKeyHex, key: row.keyHex } : undefined);
+/** Where a row stands, as it is asked for. */
+export const positionOf = (row) => (row ? { primaryKey: row.primaryKeyHex, key: row.keyHex } : undefined);
 const same = (a, b) => a?.primaryKey === b?.primaryKey && a?.key === b?.key;
 /** What a row is recognised by when it is asked for again. */
 export const identity = (row) => `${row.primaryKeyHex} ${row.keyHex ?? ""}`;
 
 export class Pages extends EventTarget {
-  /** `query`: what `records` is asked with, without place and limit. Events: `change`, `problem`. */
+  /** `query`: what `records` is asked with, without place and limit. Events: `change` (`added`: how many rows came above), `problem`. */
   constructor(query) {
     super();
     this.query = query;
@@ -29,6 +30,11 @@ export class Pages extends EventTarget {
   }
   get count() {
     return this.pages.reduce((sum, page) => sum + page.count, 0);
+  }
+
+  /** The rows that are loaded. */
+  get loaded() {
+    return this.pages.flatMap((page) => page.rows ?? []);
   }
 
   #offsets() {
@@ -50,11 +56,11 @@ export class Pages extends EventTarget {
     return undefined;
   }
 
-  /** The index of a loaded row, or -1. */
-  indexOf(wanted) {
+  /** The index of the first loaded row that `isWanted`, or -1. */
+  findIndex(isWanted) {
     let from = 0;
     for (const page of this.pages) {
-      const at = page.rows?.findIndex((row) => identity(row) === wanted) ?? -1;
+      const at = page.rows?.findIndex(isWanted) ?? -1;
       if (at >= 0) return from + at;
       from += page.count;
     }
@@ -115,7 +121,10 @@ export class Pages extends EventTarget {
 
   #start(pages, above, below) {
     Object.assign(this, { pages, above, below });
-    this.dispatchEvent(new Event("change"));
+  }
+
+  #changed(added = 0) {
+    this.dispatchEvent(new CustomEvent("change", { detail: { added } }));
   }
 
   /** Sees to it that the rows from one index to another are loaded, and what comes next. */
@@ -147,7 +156,7 @@ export class Pages extends EventTarget {
     );
     if (missing >= 0) {
       await this.#reload(missing);
-      this.dispatchEvent(new CustomEvent("change", { detail: {} }));
+      this.#changed();
       return true;
     }
     if (this.below && to + 100 > this.count) {
@@ -155,7 +164,7 @@ export class Pages extends EventTarget {
       this.pages.push(this.#page(answer));
       this.below = answer.more;
       this.#drop();
-      this.dispatchEvent(new CustomEvent("change", { detail: {} }));
+      this.#changed();
       return true;
     }
     if (this.above && from < 100) {
@@ -165,7 +174,7 @@ export class Pages extends EventTarget {
       this.above = more;
       this.wanted = { from: from + page.count, to: to + page.count };
       this.#drop();
-      this.dispatchEvent(new CustomEvent("change", { detail: { added: page.count } }));
+      this.#changed(page.count);
       return true;
     }
     return false;
@@ -214,7 +223,7 @@ export class Pages extends EventTarget {
     try {
       await this.busy;
       const before = new Map();
-      for (const page of this.pages) for (const row of page.rows ?? []) before.set(identity(row), row.digest);
+      for (const row of this.loaded) before.set(identity(row), row.digest);
       const wasWhole = !this.below;
       const offsets = this.#offsets();
       const seen = this.pages.map((page, at) => offsets[at] < to + 1 && offsets[at] + page.count >= from);

@@ -5,6 +5,7 @@ import { countsOf, events, model, moreObjectStores, openStore } from "./model.js
 import { go, place, changed } from "./route.js";
 import {
   appendText,
+  countText,
   counted,
   keyPathText,
   nameElement,
@@ -26,7 +27,7 @@ export class Places {
     this.expanded = new Set();
     this.active = 0;
     this.rows = [];
-    this.tree = h("div", { class: "tree-body" });
+    this.tree = h("div", {});
     this.scroller = h(
       "div",
       {
@@ -52,15 +53,7 @@ export class Places {
     });
     for (const name of ["stores", "store", "objectStores", "problems"])
       events.addEventListener(name, () => (this.isSought ? this.reveal() : this.rebuild()));
-    let waiting = false;
-    events.addEventListener("counts", () => {
-      if (waiting) return;
-      waiting = true;
-      setTimeout(() => {
-        waiting = false;
-        this.#redraw();
-      }, 150);
-    });
+    events.addEventListener("counts", () => this.#redraw());
     changed.addEventListener("place", () => this.reveal());
   }
 
@@ -135,7 +128,7 @@ export class Places {
     this.active = again >= 0 ? again : Math.min(this.active, Math.max(0, rows.length - 1));
     fill(
       this.head,
-      h("h2", { class: "places-title" }, "Stores"),
+      h("h2", {}, "Stores"),
       h("span", { class: "dim", title: plain(model.path) }, counted(stores.length, "store")),
     );
     this.list.setCount(rows.length);
@@ -383,5 +376,5 @@ function countElement(counts) {
   if (counts.failed) return h("span", { class: "count", title: plain(counts.failed.message) }, "?");
   if (counts.records === undefined) return h("span", { class: "count dim", title: "being counted" }, "…");
   const title = `${counted(counts.records, "record")}, ${sizeText(counts.bytes ?? 0)}${counts.done ? "" : " so far"}`;
-  return h("span", { class: "count", title }, `${numberText(counts.records)}${counts.done ? "" : "+"}`);
+  return h("span", { class: "count", title }, countText(counts.records, counts.done));
 }

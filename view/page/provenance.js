@@ -1,9 +1,9 @@
 // Where a value came from: the row of the database beneath, its envelope, its history, its bytes.
 import { ask } from "./api.js";
 import { fill, h } from "./dom.js";
-import { explained } from "./heading.js";
 import { fromHex, hexView } from "./hex.js";
-import { STATES } from "./hidden.js";
+import { stateTag } from "./hidden.js";
+import { explained, fact, plainTable } from "./parts.js";
 import { appendText, numberText, sizeText } from "./text.js";
 
 const PIECE = 4096;
@@ -29,10 +29,6 @@ export class Provenance {
 
   #draw(row) {
     this.pieces.set(0, fromHex(row.hex));
-    const fact = (name, help, ...value) =>
-      value[0] === undefined || value[0] === null
-        ? null
-        : [h("dt", {}, help ? explained(name, help) : name), h("dd", {}, value)];
     const view = hexView({
       length: row.size,
       label: "Bytes of the row",
@@ -50,28 +46,28 @@ export class Provenance {
         { class: "facts" },
         fact(
           "File",
-          "The file of the store that has this row. Numbers grow with time.",
           row.file && appendText(h("bdi", { class: "mono" }), row.file),
+          "The file of the store that has this row. Numbers grow with time.",
         ),
         fact(
           "Number of the write",
+          row.sequence !== undefined && numberText(row.sequence),
           "Every write to a store has a number (its sequence). A greater one is later.",
-          row.sequence !== undefined ? numberText(row.sequence) : undefined,
         ),
         fact(
           "Version",
+          row.version !== undefined && numberText(row.version),
           "Counts how often this record was written: index entries with a smaller version are stale.",
-          row.version !== undefined ? numberText(row.version) : undefined,
         ),
-        fact("Size", null, sizeText(row.size)),
+        fact("Size", sizeText(row.size)),
         fact(
           "Key of the row",
-          "The key under which the database beneath has this row: ids of database and object store, then the record’s key.",
           h(
             "span",
             { class: "mono break" },
             row.rowKeyHex.length > 400 ? `${row.rowKeyHex.slice(0, 400)}…` : row.rowKeyHex,
           ),
+          "The key under which the database beneath has this row: ids of database and object store, then the record’s key.",
         ),
       ),
       row.envelope?.length > 0 && [
@@ -91,18 +87,8 @@ export class Provenance {
       ],
       row.history?.length > 0 && [
         h("h3", {}, explained("History", "All versions of this row that the files still have, the latest first.")),
-        h(
-          "table",
-          { class: "plain-table" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              ["Number", "State", "File", "Size"].map((label) => h("th", { scope: "col" }, label)),
-            ),
-          ),
+        plainTable(
+          ["Number", "State", "File", "Size"],
           h(
             "tbody",
             {},
@@ -111,14 +97,7 @@ export class Provenance {
                 "tr",
                 {},
                 h("td", { class: "number" }, numberText(each.sequence)),
-                h(
-                  "td",
-                  {},
-                  appendText(
-                    h("span", { class: `tag state-${each.state}`, title: STATES[each.state]?.[1] }),
-                    each.state,
-                  ),
-                ),
+                h("td", {}, stateTag(each.state)),
                 appendText(h("td", { class: "mono" }), each.file),
                 h("td", { class: "number" }, sizeText(each.size)),
               ),

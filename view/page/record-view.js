@@ -3,11 +3,12 @@ import { ask, download } from "./api.js";
 import { fill, h, say } from "./dom.js";
 import { backButton, follow } from "./heading.js";
 import { keyElement, keyJson, keyType } from "./keys.js";
-import { menu } from "./menu.js";
+import { menuOf } from "./menu.js";
+import { textList } from "./parts.js";
 import { Provenance } from "./provenance.js";
 import { address } from "./route.js";
 import { followPlace } from "./shape.js";
-import { appendText, counted, sizeText } from "./text.js";
+import { counted, sizeText } from "./text.js";
 import { ValueTree } from "./value.js";
 
 const FIRST_LIMITS = { strings: 20_000, bytes: 64 * 1024, nodes: 3000 };
@@ -95,15 +96,14 @@ export class RecordView {
     // A value that cannot be read has its reason among the problems.
     if (record.value === null) record.value = { t: "UNREADABLE", error: record.problems.join(" ") };
     this.record = record;
-    this.tree = new ValueTree(
-      record,
-      this.where,
-      (limit) => this.#more(limit),
-      (limit) => this.limits[limit] < LIMITS_MAX[limit],
-    );
+    this.tree = new ValueTree(record, this.where, {
+      more: (limit) => this.#more(limit),
+      mayGrow: (limit) => this.limits[limit] < LIMITS_MAX[limit],
+      signal: this.stop.signal,
+    });
     const key = h(
       "div",
-      { class: "record-key" },
+      {},
       h(
         "h2",
         { class: "record-title" },
@@ -121,8 +121,8 @@ export class RecordView {
         record.objects?.length ? ` · ${counted(record.objects.length, "blob or file", "blobs and files")}` : "",
       ),
     );
-    this.value = h("div", { class: "record-value" }, this.#problems(), this.tree.element);
-    this.origin = h("div", { class: "record-origin" });
+    this.value = h("div", {}, this.#problems(), this.tree.element);
+    this.origin = h("div", {});
     this.buttons = ["Value", "Where this came from"].map((label, at) =>
       h("button", { type: "button", class: "tab", "aria-pressed": "false", onclick: () => this.#tab(at === 1) }, label),
     );
@@ -150,11 +150,7 @@ export class RecordView {
 
   #problems() {
     if (!this.record.problems?.length) return null;
-    return h(
-      "ul",
-      { class: "notice bad-notice" },
-      this.record.problems.map((problem) => appendText(h("li", {}), problem)),
-    );
+    return textList(this.record.problems, { class: "notice bad-notice" });
   }
 
   #tools() {
@@ -162,52 +158,17 @@ export class RecordView {
       "div",
       { class: "record-tools" },
       h("button", { type: "button", onclick: () => this.tree.expandAll() }, "Expand all"),
-      menu("Copy", (close) =>
-        h(
-          "div",
-          { class: "menu-items" },
-          h(
-            "button",
-            {
-              type: "button",
-              onclick: () => {
-                close();
-                this.#copy(async () => (await ask("json", this.where)).json, "The value");
-              },
-            },
-            "Value as JSON",
-          ),
-          h(
-            "button",
-            {
-              type: "button",
-              onclick: () => {
-                close();
-                this.#copy(async () => keyJson(this.record.primaryKey), "The key");
-              },
-            },
-            "Key",
-          ),
-        ),
-      ),
-      menu("Save", (close) =>
-        h(
-          "div",
-          { class: "menu-items" },
-          h(
-            "button",
-            {
-              type: "button",
-              onclick: () => {
-                close();
-                download({ what: "canonical", ...this.where }).catch((error) => this.#said(error.message));
-              },
-            },
-            "This record as canonical JSON",
-          ),
-          h("p", { class: "dim" }, "Loses nothing: every type, every byte."),
-        ),
-      ),
+      menuOf("Copy", [
+        ["Value as JSON", () => this.#copy(async () => (await ask("json", this.where)).json, "The value")],
+        ["Key", () => this.#copy(async () => keyJson(this.record.primaryKey), "The key")],
+      ]),
+      menuOf("Save", [
+        [
+          "This record as canonical JSON",
+          () => download({ what: "canonical", ...this.where }).catch((error) => this.#said(error.message)),
+        ],
+        "Loses nothing: every type, every byte.",
+      ]),
       (this.status = h("span", { class: "dim", role: "status" })),
     );
   }

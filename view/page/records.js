@@ -2,8 +2,9 @@
 import { append, fill, h, newId, say } from "./dom.js";
 import { Columns } from "./columns.js";
 import { keyElement } from "./keys.js";
-import { Pages, identity } from "./pages.js";
-import { appendText, counted, plain, sizeText } from "./text.js";
+import { Pages, identity, positionOf } from "./pages.js";
+import { failed, textList } from "./parts.js";
+import { appendText, counted, nameText, plain, sizeText } from "./text.js";
 import { typeName } from "./types.js";
 import { VirtualList } from "./virtual.js";
 
@@ -13,12 +14,12 @@ const HEAD = 32;
 const MARKED_MS = 6000;
 
 export class Records {
-  /** `query` as `records` takes it; `select(row)` hears which record is looked at, `open(row)` that it was chosen; `key`: the record to begin with. */
+  /** `query` as `records` takes it; `select(row)` hears which record is looked at, `open(row)` that it was chosen; `selected`: the primary key of the record to begin with. */
   constructor({ query, select, open, selected }) {
     this.query = query;
     this.select = select;
     this.open = open;
-    this.selected = selected;
+    this.selected = { primaryKey: selected };
     this.active = -1;
     this.marks = new Map();
     this.id = newId("records");
@@ -58,21 +59,29 @@ export class Records {
     this.#columnsChanged("columns");
   }
 
-  /** Loads the first page: at the beginning, at the `end`, or at a key. Refused keys are thrown. */
+  /** Loads the first page: at the beginning, at the `end`, or at a key. Refused keys are thrown; false where another beginning came before its end. */
   async begin(where = {}) {
+    this.coming?.end();
     const pages = new Pages(this.query);
+    this.coming = pages;
     this.body.setAttribute("aria-busy", "true");
     fill(this.passing, "Loading…");
     try {
       await pages.begin(where);
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
     } finally {
-      this.body.removeAttribute("aria-busy");
-      fill(this.passing);
-      this.#note();
+      if (this.coming === pages) {
+        this.coming = undefined;
+        this.body.removeAttribute("aria-busy");
+        fill(this.passing);
+        this.#note();
+      }
     }
+    if (pages.stop.signal.aborted) return false;
     this.pages?.end();
     this.pages = pages;
-    pages.addEventListener("change", ({ detail }) => this.#pagesChanged(detail ?? {}));
+    pages.addEventListener("change", ({ detail }) => this.#pagesChanged(detail));
     pages.addEventListener("problem", ({ detail }) =>
       this.#note(
         h("span", { class: "bad" }, `The next records could not be loaded: ${detail.message} `),
@@ -89,28 +98,23 @@ export class Records {
         ),
       ),
     );
-    this.active = this.selected ? this.#indexOfSelected() : -1;
-    this.#pagesChanged({});
-    if (where.at === "end") this.list.scrollTo(Infinity);
-    else this.list.scrollTo(0);
+    this.active = this.#indexOfSelected();
+    this.#pagesChanged({ added: 0 });
+    this.list.scrollTo(where.at === "end" ? Infinity : 0);
     if (this.active < 0 && pages.count > 0 && (where.key !== undefined || where.at))
       this.#activate(where.at === "end" ? pages.count - 1 : 0);
     if (this.active >= 0) this.list.show(this.active);
+    return true;
   }
 
+  /** The index of the row that is looked at, if it is loaded. An address has only its primary key, which an index may have more than once. */
   #indexOfSelected() {
-    const { pages } = this;
-    for (let at = 0; at < pages.count; at++) {
-      const row = pages.row(at);
-      if (row && (identity(row) === this.selected || row.primaryKeyHex === this.selected)) return at;
-    }
-    return -1;
+    const { primaryKey, key } = this.selected ?? {};
+    return this.pages.findIndex((row) => row.primaryKeyHex === primaryKey && (key === undefined || row.keyHex === key));
   }
 
-  #pagesChanged({ added = 0, renewed = false }) {
-    if (renewed) return;
-    const loaded = this.pages.pages.flatMap((page) => page.rows ?? []);
-    if (this.columns.see(loaded)) this.#columnsChanged("columns");
+  #pagesChanged({ added }) {
+    if (this.columns.see(this.pages.loaded)) this.#columnsChanged("columns");
     if (added > 0 && this.active >= 0) this.active += added;
     const top = this.list.top + added * ROW;
     this.#counted();
@@ -123,42 +127,34 @@ export class Records {
     const { pages } = this;
     const isWhole = !pages.above && !pages.below;
     this.grid.setAttribute("aria-rowcount", isWhole ? pages.count + 1 : -1);
+    const isNarrowed = this.query.filter || this.query.lower || this.query.upper;
+    const said = !isWhole
+      ? `${counted(pages.count, "record")} passed, more ${pages.below ? "below" : "above"}`
+      : pages.count > 0
+        ? counted(pages.count, "record")
+        : isNarrowed
+          ? "No record fits the range and the filter."
+          : "There are no records here.";
     fill(
       this.summary,
-      pages.count === 0 && isWhole
-        ? h(
-            "span",
-            {},
-            this.query.filter || this.query.lower || this.query.upper
-              ? "No record fits the range and the filter."
-              : "There are no records here.",
-          )
-        : h(
-            "span",
-            {},
-            isWhole
-              ? counted(pages.count, "record")
-              : `${counted(pages.count, "record")} passed, more ${pages.below ? "below" : "above"}`,
-          ),
-    );
-    if (pages.problems.length > 0) {
-      append(this.summary, [
+      h("span", {}, said),
+      pages.problems.length > 0 &&
         h(
           "details",
           { class: "withheld" },
           h("summary", {}, `${counted(pages.problems.length, "problem")} with these records`),
-          h(
-            "ul",
-            {},
-            pages.problems.map((problem) => appendText(h("li", {}), problem)),
-          ),
+          textList(pages.problems),
         ),
-      ]);
-    }
+    );
   }
 
   #note(...content) {
     fill(this.notes, ...content);
+  }
+
+  /** Says above the rows what has failed. */
+  fault(error) {
+    failed(this.notes, error);
   }
 
   #columnsChanged(what) {
@@ -192,9 +188,7 @@ export class Records {
     if (row.problem) element.classList.add("unreadable");
     element.setAttribute("aria-selected", String(index === this.active));
     if (index === this.active) element.classList.add("active");
-    const cells = new Map(
-      (row.value?.cells ?? []).map(([name, cell]) => [typeof name === "string" ? name : JSON.stringify(name), cell]),
-    );
+    const cells = new Map((row.value?.cells ?? []).map(([name, cell]) => [nameText(name), cell]));
     append(
       element,
       shown.map((column) => this.#cell(row, column, cells)),
@@ -227,7 +221,7 @@ export class Records {
         appendText(cell, row.problem ?? row.value.text);
         break;
       default: {
-        const found = cells.get(typeof column.name === "string" ? column.name : JSON.stringify(column.name));
+        const found = cells.get(column.text);
         if (found) {
           cell.classList.add(`value-${found.t}`);
           appendText(cell, found.text);
@@ -258,13 +252,13 @@ export class Records {
     this.#mark();
     const row = this.pages.row(this.active);
     if (!row) return;
-    this.selected = identity(row);
+    this.selected = positionOf(row);
     if (!quietly) this.select(row);
   }
 
   /** Marks a record that is loaded; one that is not leaves the table as it is. */
   lookAt(primaryKey) {
-    this.selected = primaryKey;
+    this.selected = { primaryKey };
     if (!this.pages) return;
     this.active = this.#indexOfSelected();
     if (this.active >= 0) this.list.show(this.active);
@@ -306,9 +300,7 @@ export class Records {
     if (isLoaded) this.#activate(which === "end" ? this.pages.count - 1 : 0);
     else {
       this.selected = undefined;
-      this.begin(which === "end" ? { at: "end" } : { at: "begin" }).catch((error) =>
-        this.#note(h("span", { class: "bad" }, error.message)),
-      );
+      this.begin({ at: which }).catch((error) => this.fault(error));
     }
   }
 
@@ -322,15 +314,13 @@ export class Records {
       const offset = this.list.top - from * ROW;
       const { marks, gone } = await this.pages.renew(from, to);
       for (const [name, mark] of marks) this.marks.set(name, mark);
-      this.columns.see(this.pages.pages.flatMap((page) => page.rows ?? [])) && this.#columnsChanged("columns");
-      if (this.selected)
-        this.active =
-          this.pages.indexOf(this.selected) >= 0
-            ? this.pages.indexOf(this.selected)
-            : Math.min(this.active, this.pages.count - 1);
+      if (this.columns.see(this.pages.loaded)) this.#columnsChanged("columns");
+      const selected = this.#indexOfSelected();
+      this.active = selected >= 0 ? selected : Math.min(this.active, this.pages.count - 1);
       this.#counted();
       this.list.setCount(this.pages.count);
-      const again = anchor && offset + from > 0 ? this.pages.indexOf(identity(anchor)) : -1;
+      const again =
+        anchor && offset + from > 0 ? this.pages.findIndex((row) => identity(row) === identity(anchor)) : -1;
       if (again >= 0) this.list.scrollTo(again * ROW + offset);
       this.#mark();
       this.#sayChanges(marks, gone);
@@ -367,6 +357,7 @@ export class Records {
   }
 
   end() {
+    this.coming?.end();
     this.pages?.end();
     this.list.end();
   }

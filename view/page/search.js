@@ -1,9 +1,10 @@
 // Searching in keys and values: hits as they come, how far it has come, and a way to stop.
 import { lines } from "./api.js";
 import { append, fill, h, newId } from "./dom.js";
-import { backButton } from "./heading.js";
+import { middleHead } from "./heading.js";
 import { keyElement } from "./keys.js";
 import { lookUp, model } from "./model.js";
+import { failed, running } from "./parts.js";
 import { go } from "./route.js";
 import { appendText, counted, nameElement, nameLabel, numberText } from "./text.js";
 import { SEARCHED } from "./types.js";
@@ -52,13 +53,7 @@ export class SearchView {
     );
     fill(
       root,
-      h(
-        "div",
-        { class: "middle-head" },
-        backButton("places", "Stores"),
-        h("div", { class: "title-line" }, h("h1", {}, "Search"), h("p", { class: "dim" }, this.#scopeText())),
-        this.#form(),
-      ),
+      middleHead(null, [h("h1", {}, "Search"), h("p", { class: "dim" }, this.#scopeText())], this.#form()),
       this.status,
       this.problems,
       this.scroller,
@@ -104,13 +99,15 @@ export class SearchView {
           if (chosen.value === "type") field.setAttribute("list", types);
         },
       },
-      KINDS.map(([name, label]) => optionOf(name, label, name === (this.place.kind ?? "text"))),
+      KINDS.map(([name, label]) => h("option", { value: name, selected: name === (this.place.kind ?? "text") }, label)),
     );
     const ignoreCase = h("input", { type: "checkbox", checked: this.place.ignoreCase !== "no" });
     const where = h(
       "select",
       { id: scope },
-      this.#scopes().map(([value, label], at) => optionOf(String(at), label, value === this.#scopeName())),
+      this.#scopes().map(([value, label], at) =>
+        h("option", { value: at, selected: value === this.#scopeName() }, label),
+      ),
     );
     return h(
       "form",
@@ -137,7 +134,7 @@ export class SearchView {
       h(
         "datalist",
         { id: types },
-        SEARCHED.map((name) => optionOf(name, name)),
+        SEARCHED.map((name) => h("option", { value: name }, name)),
       ),
       help,
     );
@@ -165,14 +162,12 @@ export class SearchView {
       kind: this.place.kind ?? "text",
       ignoreCase: this.place.ignoreCase !== "no",
     };
-    const cancel = h("button", { type: "button", class: "cancel", onclick: () => this.stop.abort() }, "Stop");
-    const progress = h("span", {}, "Searching…");
-    fill(this.status, h("span", { class: "spinner", "aria-hidden": "true" }), progress, " ", cancel);
+    const progress = running(this.status, "Searching…", () => this.stop.abort());
     let records = 0;
-    const drawn = { at: 0 };
-    const draw = (isLast) => {
-      if (!isLast && performance.now() - drawn.at < 120) return;
-      drawn.at = performance.now();
+    let drawn = 0;
+    const draw = () => {
+      if (performance.now() - drawn < 120) return;
+      drawn = performance.now();
       progress.textContent = `Searching… ${records ? `${counted(records, "record")} looked at, ` : ""}${counted(this.hits.length, "place")} found.`;
       this.list.setCount(this.hits.length);
     };
@@ -182,12 +177,12 @@ export class SearchView {
         else if (line.progress) ({ records } = line.progress);
         else if (line.problem) append(this.problems, [appendText(h("li", {}), line.problem)]);
         else if (line.done) this.#ended(line);
-        if (!line.done) draw(false);
+        if (!line.done) draw();
       }
     } catch (error) {
       if (error.name === "AbortError")
-        fill(this.status, h("span", {}, `Stopped. ${counted(this.hits.length, "place")} found until then.`));
-      else fill(this.status, h("span", { class: "bad" }, error.message));
+        fill(this.status, `Stopped. ${counted(this.hits.length, "place")} found until then.`);
+      failed(this.status, error);
     }
     this.list.setCount(this.hits.length);
   }
@@ -195,15 +190,11 @@ export class SearchView {
   #ended({ hits, cut }) {
     fill(
       this.status,
-      h(
-        "span",
-        {},
-        hits === 0
-          ? "Nothing was found."
-          : cut
-            ? `The first ${numberText(hits)} places are shown; there are more. A longer text finds fewer.`
-            : `${counted(hits, "place")} found.`,
-      ),
+      hits === 0
+        ? "Nothing was found."
+        : cut
+          ? `The first ${numberText(hits)} places are shown; there are more. A longer text finds fewer.`
+          : `${counted(hits, "place")} found.`,
     );
   }
 
@@ -286,10 +277,4 @@ export class SearchView {
     this.stop.abort();
     this.list.end();
   }
-}
-
-function optionOf(value, label, isSelected) {
-  const element = h("option", { selected: isSelected }, label);
-  element.value = value;
-  return element;
 }

@@ -1,13 +1,12 @@
 // An object store or index: its records in a chosen order and range, and what can be done with them.
 import { ask, download } from "./api.js";
 import { fill, h, newId, say } from "./dom.js";
-import { backButton, crumbs, tabs } from "./heading.js";
+import { middleHead, tabs } from "./heading.js";
 import { HiddenRows } from "./hidden.js";
-import { keyJson } from "./keys.js";
 import { Records } from "./records.js";
 import { change, go } from "./route.js";
 import { keyPathText, nameLabel } from "./text.js";
-import { menu } from "./menu.js";
+import { menu, menuOf } from "./menu.js";
 
 const DIRECTIONS = [
   ["next", "first to last"],
@@ -26,22 +25,19 @@ export class TableView {
   constructor(root, place, found, { showRecord, openRecord }) {
     Object.assign(this, { root, place, found, showRecord, openRecord });
     this.where = { store: place.store, database: place.database, objectStore: place.objectStore };
-    const unique = DIRECTIONS.some(([name]) => name === place.direction) ? place.direction : "next";
+    const direction = DIRECTIONS.some(([name]) => name === place.direction) ? place.direction : "next";
     this.query = {
       ...this.where,
       index: place.index,
-      direction: unique,
+      direction,
       lower: boundOf(place.lower),
       upper: boundOf(place.upper),
       filter: place.filter,
     };
     fill(
       root,
-      h(
-        "div",
-        { class: "middle-head" },
-        backButton("places", "Stores"),
-        crumbs(place),
+      middleHead(
+        place,
         this.#title(),
         tabs(
           place,
@@ -74,9 +70,7 @@ export class TableView {
           objectStore.autoIncrement &&
             `keys are generated${objectStore.nextKey ? `, the next is ${objectStore.nextKey}` : ""}`,
         ];
-    return h(
-      "div",
-      { class: "title-line" },
+    return [
       h(
         "h1",
         {},
@@ -84,7 +78,7 @@ export class TableView {
         nameLabel((index ?? objectStore).name),
       ),
       h("p", { class: "dim" }, details.filter(Boolean).join(" · ")),
-    );
+    ];
   }
 
   #table() {
@@ -108,7 +102,7 @@ export class TableView {
     if (error.name === "AbortError") return;
     if (error.status === 400 && (this.query.lower || this.query.upper)) this.#checkBounds(error);
     else if (error.status === 400 && this.query.filter) this.#fault(this.filter, error.message);
-    else this.records.notes.replaceChildren(h("p", { class: "bad" }, error.message));
+    else this.records.fault(error);
   }
 
   /** Which of the two keys the server does not take is found out by asking with each alone. */
@@ -241,7 +235,7 @@ export class TableView {
     if (this.place.view === "hidden") return [];
     return [
       menu("Columns", () => this.records.columns.chooser(), { class: "menu-button quiet" }),
-      menu("Export", (close) => this.#exports(close), { class: "menu-button quiet" }),
+      menuOf("Export", this.#exports(), { class: "menu-button quiet" }),
     ];
   }
 
@@ -267,7 +261,7 @@ export class TableView {
           },
           h("option", { value: "" }, "primary key"),
           objectStore.indexes.map((index) =>
-            option(index.id, `index ${nameLabel(index.name)}`, index.id === this.place.index),
+            h("option", { value: index.id, selected: index.id === this.place.index }, `index ${nameLabel(index.name)}`),
           ),
         ),
       ),
@@ -281,7 +275,9 @@ export class TableView {
             id: direction,
             onchange: (event) => change({ direction: event.target.value === "next" ? undefined : event.target.value }),
           },
-          DIRECTIONS.map(([name, label]) => option(name, label, name === this.query.direction)),
+          DIRECTIONS.map(([name, label]) =>
+            h("option", { value: name, selected: name === this.query.direction }, label),
+          ),
         ),
       ),
     ];
@@ -292,7 +288,7 @@ export class TableView {
     if (text === "") return;
     try {
       this.records.selected = undefined;
-      await this.records.begin({ key: text });
+      if (!(await this.records.begin({ key: text }))) return;
       if (this.records.pages.count === 0) say("There is no record from this key on.");
       else this.records.focus();
     } catch (error) {
@@ -300,28 +296,15 @@ export class TableView {
     }
   }
 
-  #exports(close) {
+  #exports() {
     const { lower, upper, direction, index } = this.query;
-    const save = (what) => () => {
-      close();
-      download(what).catch((error) => this.records.notes.replaceChildren(h("p", { class: "bad" }, error.message)));
-    };
-    return h(
-      "div",
-      { class: "menu-items" },
-      h(
-        "button",
-        { type: "button", onclick: save({ what: "jsonl", ...this.where, index, direction, lower, upper }) },
-        "Records of this table, as JSON Lines",
-      ),
-      h("p", { class: "dim" }, "In this order and range; the filter is not applied."),
-      h(
-        "button",
-        { type: "button", onclick: save({ what: "archive", ...this.where }) },
-        "This object store, as an archive",
-      ),
-      h("p", { class: "dim" }, "An archive loses nothing, has the blobs in it, and can be imported again."),
-    );
+    const save = (what) => () => download(what).catch((error) => this.records.fault(error));
+    return [
+      ["Records of this table, as JSON Lines", save({ what: "jsonl", ...this.where, index, direction, lower, upper })],
+      "In this order and range; the filter is not applied.",
+      ["This object store, as an archive", save({ what: "archive", ...this.where })],
+      "An archive loses nothing, has the blobs in it, and can be imported again.",
+    ];
   }
 
   /** Follows the way back and forward to a record. */
@@ -331,17 +314,11 @@ export class TableView {
 
   renew() {
     this.records?.renew();
-    this.hidden?.outdated();
+    this.hidden?.renew();
   }
 
   end() {
     this.records?.end();
     this.hidden?.end();
   }
-}
-
-function option(value, label, isSelected) {
-  const element = h("option", { selected: isSelected }, label);
-  element.value = value;
-  return element;
 }

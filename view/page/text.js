@@ -84,6 +84,9 @@ export function sizeText(bytes) {
 const grouped = new Intl.NumberFormat("en");
 export const numberText = (number) => grouped.format(number);
 
+/** A number that is being counted, with `+` while more may come. */
+export const countText = (number, isDone) => `${numberText(number)}${isDone ? "" : "+"}`;
+
 /** A number of things: `1 record`, `2,000 records`. */
 export const counted = (number, thing, things = `${thing}s`) =>
   `${numberText(number)} ${number === 1 ? thing : things}`;

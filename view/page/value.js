@@ -1,8 +1,9 @@
 // A value as a tree: every part with its type, opened as far as one looks.
 import { append, h } from "./dom.js";
-import { blobView, pictureView } from "./blob.js";
+import { blobView } from "./blob.js";
 import { elementsView } from "./elements.js";
 import { fromHex, hexOf } from "./hex.js";
+import { pictureView } from "./pixels.js";
 import { isPrimitive, partsOf, summaryOf, survey } from "./shape.js";
 import { appendText, counted, dateText, nameElement, nameText, numberText, sizeText, stringOf } from "./text.js";
 import { stretches } from "./stretches.js";
@@ -15,9 +16,12 @@ const OPEN_DEPTH = 3;
 const EXPAND_MAX = 5000;
 
 export class ValueTree {
-  /** `record` as the server gives it, `where`: what it was asked with, `more(limit)` asks again with a greater limit, if `mayGrow(limit)`. */
-  constructor(record, where, more, mayGrow) {
-    Object.assign(this, { record, where, more, mayGrow });
+  /**
+   * `record` as the server gives it, `where`: what it was asked with, `more(limit)` asks again with a greater limit, if `mayGrow(limit)`.
+   * `signal` ends what is asked for blobs.
+   */
+  constructor(record, where, { more, mayGrow, signal }) {
+    Object.assign(this, { record, where, more, mayGrow, signal });
     this.survey = survey(record.value);
     this.items = new Map();
     this.element = h("ul", {
@@ -94,8 +98,8 @@ export class ValueTree {
       return [
         this.#moreButton(`${counted(node.count, "part")} more ${node.count === 1 ? "is" : "are"} not loaded.`, "nodes"),
       ];
-    if (node.t === "(stretch)") return [h("span", { class: "dim stretch-name" }, node.label)];
-    if (node.t === "(json)") return [h("span", { class: "text json-text" }, appendText(h("bdi"), summaryOf(node)))];
+    if (node.t === "(stretch)") return [h("span", { class: "dim" }, node.label)];
+    if (node.t === "(json)") return [h("span", { class: "text" }, appendText(h("bdi"), summaryOf(node)))];
     if (node.t === "(entry)") return [h("span", { class: "dim" }, "entry")];
     if (node.t.startsWith("(")) return [];
     if (node.t === "ref") return this.#reference(node);
@@ -192,7 +196,7 @@ export class ValueTree {
       case "Blob":
       case "File":
         element.append(summaryOf(node));
-        if (node.type) element.append(", ", nameElement(node.type, { class: "blob-type" }));
+        if (node.type) element.append(", ", nameElement(node.type));
         break;
       default:
         appendText(element, summaryOf(node));
@@ -247,6 +251,7 @@ export class ValueTree {
           node.blob,
           this.record.objects?.find((each) => each.object === object),
           { ...this.where, object },
+          this.signal,
         );
       }
     }

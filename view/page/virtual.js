@@ -73,14 +73,12 @@ export class VirtualList {
     else this.draw();
   }
 
-  /** Takes another number of rows; rows that may look otherwise now are made anew. */
+  /** Takes another number of rows. Rows that look otherwise now are made anew, others stay: a click on one may have begun. */
   setCount(count) {
     this.count = count;
-    this.rows.clear();
-    this.body.replaceChildren();
     this.top = Math.min(this.top, this.#topMax);
     this.#fit();
-    this.draw();
+    this.draw({ anew: true });
   }
 
   #fit() {
@@ -92,8 +90,8 @@ export class VirtualList {
     return { from, to: Math.min(this.count, Math.ceil((this.top + this.viewHeight) / this.rowHeight)) };
   }
 
-  /** Puts the rows that are seen into the document, and takes others out. */
-  draw() {
+  /** Puts the rows that are seen into the document, and takes others out; `anew` looks at those that stay too. */
+  draw({ anew = false } = {}) {
     if (this.drawing) return;
     this.drawing = true;
     const { from, to } = this.seen;
@@ -108,24 +106,26 @@ export class VirtualList {
       }
     }
     const shift = this.scroller.scrollTop - this.top;
-    const added = [];
+    let isOther = false;
     for (const index of wanted) {
-      let element = this.rows.get(index);
-      if (!element) {
-        element = this.makeRow(index);
-        this.rows.set(index, element);
-        added.push(index);
-      }
-      element.style.transform = `translateY(${index * this.rowHeight + (this.#ratio === 1 ? 0 : shift)}px)`;
+      const transform = `translateY(${index * this.rowHeight + (this.#ratio === 1 ? 0 : shift)}px)`;
+      const old = this.rows.get(index);
+      if (old) old.style.transform = transform;
+      if (old && !anew) continue;
+      const made = this.makeRow(index);
+      made.style.transform = transform;
+      if (old?.isEqualNode(made)) continue;
+      old?.remove();
+      this.rows.set(index, made);
+      isOther = true;
     }
-    this.#place(added, wanted);
+    if (isOther) this.#place(wanted);
     this.drawing = false;
     this.ranged(from, to);
   }
 
   /** Rows stand in the document in their order, for screen readers. */
-  #place(added, wanted) {
-    if (added.length === 0) return;
+  #place(wanted) {
     const inOrder = [...wanted].sort((a, b) => a - b);
     let before = null;
     for (let at = inOrder.length - 1; at >= 0; at--) {
