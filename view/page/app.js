@@ -153,22 +153,16 @@ function startSearchField() {
   });
 }
 
-/** What there is only one of is opened at once. */
-async function openWhatIsAlone(places) {
-  const isElsewhere = () => place().store !== undefined || place().view !== undefined;
-  if (isElsewhere() || model.stores.size !== 1) return;
+/** Where the page begins when its address does not say: what there is only one of is opened at once. */
+async function firstPlace(places) {
+  if (model.stores.size !== 1) return {};
   const [store] = model.stores.keys();
-  const opened = await openStore(store);
-  // Meanwhile the person may have gone on.
-  if (isElsewhere()) return;
-  places.expand("store", { store });
-  if (opened.databases.length === 1) {
-    const [database] = opened.databases;
-    places.expand("database", { store, database: database.id });
-    if (database.count === 1)
-      go({ store, database: database.id, objectStore: database.objectStores[0].id }, { replace: true });
-  }
-  if (!isElsewhere()) go({ store }, { replace: true });
+  const { databases } = await openStore(store);
+  if (databases.length !== 1) return { store };
+  const [database] = databases;
+  places.expand("database", { store, database: database.id });
+  if (database.count !== 1) return { store };
+  return { store, database: database.id, objectStore: database.objectStores[0].id };
 }
 
 async function run() {
@@ -206,9 +200,10 @@ async function run() {
   events.addEventListener("inUse", ({ detail }) => {
     if (detail === place().store) current?.redraw?.();
   });
-  start();
+  sayIn(middle, "Opening…");
+  // A store that cannot be opened says so when it is chosen.
+  start(await firstPlace(places).catch(() => ({})));
   places.reveal();
-  openWhatIsAlone(places).catch(() => {});
 }
 
 run();

@@ -48,13 +48,14 @@ export function go(next, { replace = false } = {}) {
 /** Changes some of the place. */
 export const change = (members, options) => go({ ...current, ...members }, options);
 
-/** Begins, and follows back and forward. */
-export function start() {
+/** Begins, at `first` if the address names no place, and follows back and forward. */
+export function start(first) {
   const follow = () => {
     const before = current;
     current = read();
     announce(before, "address");
   };
   window.addEventListener("popstate", follow);
-  follow();
+  if (Object.keys(read()).length > 0) follow();
+  else go(first, { replace: true });
 }

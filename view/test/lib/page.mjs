@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 import { view } from "./larder.mjs";
 
-const FLAGS = [
+export const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -24,7 +24,6 @@ export async function closeBrowser() {
   await browser?.close();
   browser = undefined;
 }
-export { FLAGS };
 
 /** Opens the page on a folder. Faults of the page fail the test. */
 export async function open(t, folder, { args, ...options } = {}) {

@@ -16,6 +16,14 @@ fn within(change: impl FnOnce(&mut Limits)) -> Served {
     Served::within(limits, false)
 }
 
+/// A server that soon lets connections give way to others.
+fn crowded(connections: usize) -> Served {
+    within(|limits| {
+        limits.connections = connections;
+        limits.grace = Duration::from_millis(20);
+    })
+}
+
 #[test]
 fn slow_headers() {
     let served = within(|limits| limits.head = SHORT);
@@ -53,14 +61,7 @@ fn a_connection_that_is_kept_and_not_used() {
 fn a_slow_body() {
     let served = within(|limits| limits.body = SHORT);
     let mut client = served.client();
-    client
-        .write(
-            &served
-                .question("echo", "")
-                .with("Content-Length", "10")
-                .head(),
-        )
-        .unwrap();
+    client.write(&served.promise()).unwrap();
     client.write(b"{").unwrap();
     assert_eq!(client.reply(false).unwrap().status, 408);
     assert!(client.read_to_end().is_empty());
@@ -81,10 +82,7 @@ fn a_slow_body() {
 #[test]
 fn all_connections_taken_by_slow_clients_while_others_are_served() {
     // Heads may take as long as the test: only giving way helps.
-    let served = within(|limits| {
-        limits.connections = 16;
-        limits.grace = Duration::from_millis(20);
-    });
+    let served = crowded(16);
     let mut slow: Vec<Client> = Vec::new();
     for _ in 0..10 {
         for _ in 0..16 {
@@ -99,10 +97,7 @@ fn all_connections_taken_by_slow_clients_while_others_are_served() {
 
 #[test]
 fn all_connections_taken_by_clients_that_never_read_the_page() {
-    let served = within(|limits| {
-        limits.connections = 4;
-        limits.grace = Duration::from_millis(20);
-    });
+    let served = crowded(4);
     let mut slow: Vec<Client> = Vec::new();
     for _ in 0..4 {
         let mut client = served.client();
@@ -116,10 +111,7 @@ fn all_connections_taken_by_clients_that_never_read_the_page() {
 
 #[test]
 fn what_has_shown_the_token_does_not_give_way_while_it_is_answered() {
-    let served = within(|limits| {
-        limits.connections = 4;
-        limits.grace = Duration::from_millis(20);
-    });
+    let served = crowded(4);
     let mut page = served.client();
     page.write(&served.question("alive", "{}").bytes()).unwrap();
     page.reply_head().unwrap();
@@ -142,10 +134,7 @@ fn what_has_shown_the_token_does_not_give_way_while_it_is_answered() {
 
 #[test]
 fn connections_that_are_kept_give_way_after_those_without_the_token() {
-    let served = within(|limits| {
-        limits.connections = 4;
-        limits.grace = Duration::from_millis(20);
-    });
+    let served = crowded(4);
     let kept = (0..2).map(|_| {
         let mut client = served.client();
         client

@@ -95,6 +95,13 @@ impl Served {
             .body(body)
     }
 
+    /// The head of a question, which promises a body of ten bytes.
+    pub(crate) fn promise(&self) -> Vec<u8> {
+        self.question("echo", "")
+            .with("Content-Length", "10")
+            .head()
+    }
+
     /// A connection.
     pub(crate) fn client(&self) -> Client {
         Client::new(self.port)

@@ -1,6 +1,7 @@
 //! Stores that are damaged, that change, and questions that make no sense.
 
 use std::fs;
+use std::path::Path;
 
 use larder_idb::{Database, ObjectStoreParameters, Value as IdbValue};
 use larder_view::{Refusal, Source};
@@ -61,26 +62,29 @@ fn damage_is_said_and_the_rest_is_shown() {
     );
 }
 
-#[test]
-fn what_is_written_meanwhile_appears() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = Database::open(folder.path(), "d", 1, |upgrade| {
+/// A database with the object store `s`, whose keys are the members `id`.
+fn with_one_object_store(folder: &Path) -> Database {
+    let database = Database::open(folder, "d", 1, |upgrade| {
         let parameters = ObjectStoreParameters::new().key_path("id");
         upgrade.transaction.create_object_store("s", parameters)?;
         Ok(())
     });
-    let database = database.unwrap().wait().unwrap();
-    let put = |id: u32, name: &str| {
-        let writing = database.write("s").unwrap();
-        let value = IdbValue::serialize(&json!({"id": id, "name": name})).unwrap();
-        writing
-            .object_store("s")
-            .unwrap()
-            .put(value, None)
-            .unwrap()
-            .detach();
-        writing.commit().unwrap().wait().unwrap();
-    };
+    database.unwrap().wait().unwrap()
+}
+
+fn put(database: &Database, id: u32, name: &str) {
+    let writing = database.write("s").unwrap();
+    let value = IdbValue::serialize(&json!({"id": id, "name": name})).unwrap();
+    let store = writing.object_store("s").unwrap();
+    store.put(value, None).unwrap().detach();
+    writing.commit().unwrap().wait().unwrap();
+}
+
+#[test]
+fn what_is_written_meanwhile_appears() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = with_one_object_store(folder.path());
+    let put = |id: u32, name: &str| self::put(&database, id, name);
     put(1, "first");
     put(2, "second");
     let viewer = view(folder.path());
@@ -194,26 +198,14 @@ fn what_was_undone_is_a_note_and_no_problem() {
 #[test]
 fn asking_how_stores_stand_opens_none() {
     let folder = tempfile::tempdir().unwrap();
-    let put = |origin: usize, id: u32| {
+    let origins = (0..9).map(|origin: u32| {
         let store = folder.path().join(origin.to_string());
         fs::create_dir_all(&store).unwrap();
-        let database = Database::open(&store, "d", 1, |upgrade| {
-            let parameters = ObjectStoreParameters::new().key_path("id");
-            upgrade.transaction.create_object_store("s", parameters)?;
-            Ok(())
-        });
-        let database = database.unwrap().wait().unwrap();
-        let writing = database.write("s").unwrap();
-        let value = IdbValue::serialize(&json!({"id": id})).unwrap();
-        writing
-            .object_store("s")
-            .unwrap()
-            .put(value, None)
-            .unwrap()
-            .detach();
-        writing.commit().unwrap().wait().unwrap();
-    };
-    (0..9).for_each(|origin| put(origin, 1));
+        with_one_object_store(&store)
+    });
+    // They stay open: closing one writes to it.
+    let databases: Vec<Database> = origins.collect();
+    databases.iter().for_each(|database| put(database, 1, ""));
     let viewer = view(folder.path());
     let viewed = Asked(&viewer);
     for store in 0..9 {
@@ -225,8 +217,8 @@ fn asking_how_stores_stand_opens_none() {
         all.map(|one| one["generation"].as_u64().unwrap()).collect()
     };
     assert_eq!(generations(), [0; 9]);
-    put(0, 2);
-    put(8, 2);
+    put(&databases[0], 2, "");
+    put(&databases[8], 2, "");
     assert_eq!(generations(), [1, 0, 0, 0, 0, 0, 0, 0, 1]);
     assert_eq!(generations(), [1, 0, 0, 0, 0, 0, 0, 0, 1]);
     let page = viewed.json(
