@@ -30,7 +30,7 @@ pub(crate) struct Total {
 }
 
 impl Total {
-    /// Of the damage that has been met so far in a store's files, and rows that could not be read besides.
+    /// The damage that has been met so far in a store's files, and rows that could not be read besides.
     pub(crate) fn of(store: &Store, unreadable: u64) -> Self {
         let damage = store.damage();
         Self {

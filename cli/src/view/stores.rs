@@ -142,7 +142,7 @@ impl Stores {
         Ok(())
     }
 
-    /// Of those that have been opened: the numbers, and how often each has changed, up to now.
+    /// How often each of those that have been opened has changed, up to now, by number.
     pub(super) fn generations(&self) -> Vec<(usize, u64)> {
         let mut all = Vec::new();
         for (number, place) in self.all.iter().enumerate() {
