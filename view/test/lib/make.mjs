@@ -38,9 +38,12 @@ export function manyObjectStores(t, count) {
   return store;
 }
 
-/** Makes a database `made` with an object store `s` in FOLDER; `script` fills `db`, `upgrade` makes other object stores. */
-export function makeStore(folder, script, { upgrade = "", args = [] } = {}) {
-  const file = path.join(folder, "..", `${path.basename(folder)}.script.mjs`);
+/**
+ * Makes a database `made` with an object store `s` in `folder`, or at an address; `script` fills `db`, `upgrade` makes other object stores.
+ * The script lies beside the folder, or in `scripts`.
+ */
+export function makeStore(folder, script, { upgrade = "", args = [], scripts = path.dirname(folder) } = {}) {
+  const file = path.join(scripts, `${path.basename(folder)}.script.mjs`);
   fs.writeFileSync(
     file,
     `
