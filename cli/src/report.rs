@@ -20,6 +20,11 @@ pub(crate) fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "larder: {what}");
 }
 
+/// Says on standard error what is worth a look before there is a result.
+pub(crate) fn remark(what: &str) {
+    complain(&format!("note: {what}"));
+}
+
 /// Problems of the same text are said once; beyond this many different ones only the number is kept, so that memory
 /// stays bounded however damaged a store is.
 const SAID_MAX: usize = 10_000;

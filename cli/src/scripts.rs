@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use crate::args::{RunArgs, StoreFormat};
 use crate::locate::{find_stores, resolve};
 use crate::remote;
-use crate::report::{EXIT_OK, EXIT_USAGE, complain};
+use crate::report::{EXIT_OK, EXIT_USAGE, complain, remark};
 use crate::store_origin::{origins_text, shown};
 
 /// The origin whose databases scripts see, unless one is given.
@@ -65,6 +65,12 @@ fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
         .iter()
         .map(as_text)
         .collect::<Result<Vec<String>, String>>()?;
+    let meant = arguments.iter().take_while(|argument| *argument != "--");
+    if args.storage.is_none() && meant.into_iter().any(|word| is_storage(word)) {
+        remark(
+            "--storage behind the script is the script's: its databases are in memory. Larder's options stand before the script",
+        );
+    }
     let mut origin = args.origin.clone();
     let mut storage = None;
     if let Some(path) = &args.storage {
@@ -76,9 +82,8 @@ fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
             ),
         };
         let place = Place::find(&*files, &path, origin.as_deref())?;
-        if let Some(note) = place.note {
-            // Nothing better can be done if standard error is gone.
-            let _ = writeln!(io::stderr(), "larder: note: {note}");
+        if let Some(note) = &place.note {
+            remark(note);
         }
         storage = Some(place.folder);
         origin = origin.or(place.origin);
@@ -96,6 +101,11 @@ fn set_up(args: &RunArgs) -> Result<larder_js_host::RunOptions, String> {
         new_store_form: new_store_form(args.format)?,
         raise_data_version: args.raise_data_version,
     })
+}
+
+/// Whether a word looks as the option does.
+fn is_storage(word: &str) -> bool {
+    word == "--storage" || word.starts_with("--storage=")
 }
 
 fn new_store_form(format: StoreFormat) -> Result<StoreForm, String> {

@@ -63,6 +63,20 @@ fn what_stands_behind_the_script_is_the_scripts() {
     assert_eq!(run(folder.path(), &[], b"").status.code(), Some(2));
 }
 
+/// Who means the option would lose what the script writes.
+#[test]
+fn storage_behind_the_script_is_remarked_upon() {
+    let noted = |arguments: &[&str]| {
+        let (status, out, err) = script("console.log(larder.args.length)", arguments);
+        assert_eq!((status, out), (Some(0), format!("{}\n", arguments.len())));
+        let note = err.starts_with("larder: note: --storage behind the script is the script's");
+        assert!(note && err.lines().count() == 1 || err.is_empty(), "{err}");
+        note
+    };
+    assert!(noted(&["--storage", "folder"]) && noted(&["a", "--storage=folder"]));
+    assert!(!noted(&["--storages", "storage"]) && !noted(&["--", "--storage"]));
+}
+
 #[test]
 fn scripts_that_are_to_run_first_do() {
     let files = [
