@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use larder_backing_store::{Error, RowNames, Store};
+use larder_leveldb::Damage;
 use serde::Serialize;
 
 use crate::display::Size;
@@ -30,9 +31,8 @@ pub(crate) struct Total {
 }
 
 impl Total {
-    /// The damage that has been met so far in a store's files, and rows that could not be read besides.
-    pub(crate) fn of(store: &Store, unreadable: u64) -> Self {
-        let damage = store.damage();
+    /// Damage in a store's files, and so many rows besides that could not be read.
+    pub(crate) fn of(damage: &[Damage], unreadable: u64) -> Self {
         Self {
             places: damage.len(),
             bytes: damage.iter().map(|damage| damage.len_bytes).sum(),
@@ -130,7 +130,7 @@ impl Tally {
     }
 
     pub(crate) fn total(&self, store: &Store) -> Total {
-        Total::of(store, self.unreadable)
+        Total::of(&store.damage(), self.unreadable)
     }
 
     /// Reports what was only counted, the damaged places of files, which are known when everything has been read, and the total.

@@ -71,6 +71,8 @@ pub struct ValueReader<'s> {
     object_store: &'s ObjectStoreMetadata,
     /// Where keys must be put into values, if they must.
     inject: Option<ParsedKeyPath>,
+    /// What the values refer to, if that is not what the store has for their records.
+    objects: Option<Vec<ExternalObject>>,
     decoder: Decoder,
     evaluator: Evaluator,
     buffer: Vec<u8>,
@@ -95,11 +97,18 @@ impl<'s> ValueReader<'s> {
             database_id,
             object_store,
             inject,
+            objects: None,
             decoder: Decoder::new(),
             evaluator: Evaluator::new(),
             buffer: Vec::new(),
             inner_buffer: Vec::new(),
         }
+    }
+
+    /// Says what the values refer to: earlier ones than those in the store have other external objects.
+    #[cfg(feature = "view")]
+    pub(crate) fn set_objects(&mut self, objects: Vec<ExternalObject>) {
+        self.objects = Some(objects);
     }
 
     /// Decodes one value and calls `use_tree` with it and the external objects that it refers to.
@@ -130,8 +139,13 @@ impl<'s> ValueReader<'s> {
         let payload = match Envelope::peel(bytes, &mut self.buffer)? {
             Envelope::Inline(payload) => payload,
             Envelope::InBlob { size, index } => {
-                let mut list =
-                    external_objects(self.store, self.database_id, self.object_store, primary_key)?;
+                let mut list = external_objects(
+                    &self.objects,
+                    self.store,
+                    self.database_id,
+                    self.object_store,
+                    primary_key,
+                )?;
                 content = self
                     .store
                     .wrapped_value(self.database_id, &list, index, size)?;
@@ -157,9 +171,13 @@ impl<'s> ValueReader<'s> {
         let tree = self.decoder.decode(&payload)?;
         let objects = match objects {
             Some(objects) => objects,
-            None if refers_to_external_objects(&tree) => {
-                external_objects(self.store, self.database_id, self.object_store, primary_key)?
-            }
+            None if refers_to_external_objects(&tree) => external_objects(
+                &self.objects,
+                self.store,
+                self.database_id,
+                self.object_store,
+                primary_key,
+            )?,
             None => Vec::new(),
         };
         let result = use_value(&WholeValue {
@@ -173,13 +191,18 @@ impl<'s> ValueReader<'s> {
     }
 }
 
+/// What a record refers to: `given`, or what the store has for it.
 fn external_objects(
+    given: &Option<Vec<ExternalObject>>,
     store: &Store,
     database_id: DatabaseId,
     object_store: &ObjectStoreMetadata,
     primary_key: RawKey<'_>,
-) -> Result<Vec<ExternalObject>, ValueError> {
-    Ok(store.external_objects(database_id, object_store.id, primary_key)?)
+) -> Result<Vec<ExternalObject>, larder_backing_store::Error> {
+    match given {
+        Some(objects) => Ok(objects.clone()),
+        None => store.external_objects(database_id, object_store.id, primary_key),
+    }
 }
 
 /// Whether it may have any. What the bytes of another engine refer to, only that engine can say.

@@ -37,6 +37,8 @@ pub(super) struct OneRecord {
     #[serde(flatten)]
     pub(super) at: InStore,
     pub(super) primary_key: Hex,
+    /// The number of the write that wrote the version that is asked for; without it, what pages see.
+    pub(super) sequence: Option<u64>,
 }
 
 /// All stores, one, or a part of it.

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::asked::{OneRecord, read};
-use super::record::{stored, unreadable};
+use super::record::unreadable;
 use super::stores::{Looked, OpenStore, Stores, refused};
-use crate::record::ValueReader;
+use super::version::Version;
 
 /// A blob or file of a record.
 #[derive(Deserialize)]
@@ -66,12 +66,8 @@ fn opened(
     asked: &OneBlob,
 ) -> Result<(ExternalObject, impl Read + use<>), Refusal> {
     let looked: Looked<'_> = open.looked(asked.one.at)?;
-    let found = stored(looked, &asked.one)?;
-    let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
-    let key = asked.one.primary_key.key()?;
-    let object = reader.read(key, found.value(), |_, objects| {
-        objects.get(asked.object).cloned()
-    });
+    let version = Version::of(looked, &asked.one)?;
+    let object = version.read(|_, objects| objects.get(asked.object).cloned());
     let object = object.map_err(unreadable)?.ok_or_else(nothing)?;
     let blob: &BlobInfo = match &object {
         ExternalObject::Blob(blob) | ExternalObject::File { blob, .. } => blob,

@@ -12,10 +12,11 @@ use serde_json::Value;
 use super::asked::{Content, InStore, OneRecord, Range, read};
 use super::blobs::{OneBlob, download as download_blob};
 use super::failed;
-use super::record::{stored, unreadable};
+use super::record::unreadable;
 use super::records::Cursor;
 use super::said::Said;
 use super::stores::{Stores, refused};
+use super::version::Version;
 use crate::archive::{ArchiveWriter, Form as ArchiveForm, Source};
 use crate::canonical::{Browser, stream_value};
 use crate::dump::{JsonLines, SavedObject};
@@ -141,12 +142,11 @@ fn archive(stores: &Stores, content: &Content, mut answer: &mut dyn Answer) -> R
 fn canonical(stores: &Stores, one: &OneRecord, mut answer: &mut dyn Answer) -> Result<(), Refusal> {
     let open = stores.open(one.at.store)?;
     let looked = open.looked(one.at)?;
-    let found = stored(looked, one)?;
+    let version = Version::of(looked, one)?;
     let browser = Browser::of_schema(looked.store.schema_version());
-    let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
     attachment(answer, "record.json".to_owned());
     let mut waiting = Vec::new();
-    let written = reader.read(one.primary_key.key()?, found.value(), |tree, objects| {
+    let written = version.read(|tree, objects| {
         let mut blobs = StoreBlobs {
             store: looked.store,
             database_id: looked.database.id,

@@ -1,7 +1,8 @@
 //! `hidden`: rows that lie in the files and that no page sees.
 
-use larder_backing_store::SCHEMA_VERSION_MAX;
-use larder_codec::row_key::RowKey;
+use larder_backing_store::{RowPlace, SCHEMA_VERSION_MAX};
+use larder_codec::row_key::{RecordKey, RecordTable, RowKey};
+use larder_codec::versioned::DataRow;
 use larder_codec::{DatabaseId, ObjectStoreId, RowValue, range};
 use larder_leveldb::EntryKind;
 use larder_view::{Answer, Refusal};
@@ -9,11 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer_json;
-use super::asked::{Hex, read};
+use super::asked::{Hex, InStore, read};
+use super::preview::Previewed;
 use super::row::engine;
 use super::shown::limited;
 use super::stores::{OpenStore, Stores};
-use crate::rows::{State, class, key_text, state, value_text};
+use crate::record::ValueReader;
+use crate::rows::{State, class, state, value_text};
 
 /// So many rows come at most, and so many are looked at for one answer.
 const LIMIT_MAX: usize = 500;
@@ -29,6 +32,9 @@ struct Asked {
     object_store: Option<i64>,
     index: Option<i64>,
     after: Option<Hex>,
+    /// Nothing but records whose values are there.
+    #[serde(default)]
+    records: bool,
     limit: usize,
 }
 
@@ -54,6 +60,7 @@ pub(super) fn hidden(
     let (mut rows, mut passed, mut more) = (Vec::new(), 0, false);
     // The key whose entries come now, the newest first. A page ends between two keys.
     let mut current: Vec<u8> = Vec::new();
+    let mut newest = EntryKind::Value;
     while entries.advance().map_err(engine)? {
         let key = entries.key();
         // It was in the page before.
@@ -68,6 +75,7 @@ pub(super) fn hidden(
             }
             current.clear();
             current.extend_from_slice(key);
+            newest = entries.kind();
         }
         passed += 1;
         let decoded = RowKey::decode_exact(key);
@@ -79,15 +87,26 @@ pub(super) fn hidden(
             Err(_) => {}
         }
         let value = entries.value().map_err(engine)?;
-        let Some((state, why)) = hidden_state(&open, &decoded, entries.kind(), is_hidden, value)
-        else {
+        let kinds = (entries.kind(), is_hidden.then_some(newest));
+        let Some((state, why)) = hidden_state(&open, &decoded, kinds, value) else {
             continue;
         };
+        let record = match (&decoded, entries.kind()) {
+            (Ok(RowKey::Record(key)), EntryKind::Value) if key.table == RecordTable::Data => {
+                record(stores, &open, key, value)
+            }
+            _ => None,
+        };
+        if asked.records && record.is_none() {
+            continue;
+        }
+        let RowPlace { place, row, .. } = open.names.place(key);
         let mut row = json!({
             "state": state,
             "class": decoded.as_ref().map_or("undecodable", class),
+            "place": place,
             "key": match &decoded {
-                Ok(row) => limited(key_text(row), TEXT_MAX),
+                Ok(_) => limited(row, TEXT_MAX),
                 Err(error) => error.to_string(),
             },
             "sequence": entries.sequence(),
@@ -99,6 +118,9 @@ pub(super) fn hidden(
                 Ok(value) => limited(value_text(&value), TEXT_MAX).into(),
                 Err(error) => error.to_string().into(),
             };
+        }
+        if let Some(record) = record {
+            row["record"] = record;
         }
         rows.push(row);
     }
@@ -159,12 +181,41 @@ fn place(row: &RowKey<'_>, asked: &Asked) -> Place {
     }
 }
 
-/// Why a page does not see a row, if it does not.
+/// A record that the page can ask for whole, and its value in a line.
+fn record(stores: &Stores, open: &OpenStore, row: &RecordKey<'_>, bytes: &[u8]) -> Option<Value> {
+    let at = InStore {
+        store: open.number,
+        database: row.database_id.get(),
+        object_store: row.object_store_id.get(),
+        index: None,
+    };
+    let looked = open.looked(at).ok()?;
+    let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
+    // A line has nothing of blobs.
+    reader.set_objects(Vec::new());
+    let mut record = json!({
+        "store": at.store,
+        "database": at.database,
+        "objectStore": at.object_store,
+        "primaryKey": stores.long_keys.shown(row.key.as_bytes()),
+    });
+    let value = DataRow::decode_exact(bytes).ok().and_then(|data| {
+        let read = reader.read(row.key, data.value, |tree, objects| {
+            Previewed { tree, objects }.to_json()
+        });
+        read.ok()
+    });
+    if let Some(value) = value {
+        record["value"] = value;
+    }
+    Some(record)
+}
+
+/// Why a page does not see a row, if it does not. `newest`: what the newest row of its key is, if that is another.
 fn hidden_state(
     open: &OpenStore,
     decoded: &Result<RowKey<'_>, larder_codec::Error>,
-    kind: EntryKind,
-    is_hidden: bool,
+    (kind, newest): (EntryKind, Option<EntryKind>),
     value: &[u8],
 ) -> Option<(&'static str, &'static str)> {
     if kind == EntryKind::Deletion {
@@ -176,11 +227,12 @@ fn hidden_state(
     if kind == EntryKind::Lost {
         return None;
     }
-    if is_hidden {
-        return Some((
-            "overwritten",
-            "a newer row of this key, or its deletion, hides it",
-        ));
+    match newest {
+        Some(EntryKind::Deletion) => {
+            return Some(("deleted", "it was deleted, and its bytes are still there"));
+        }
+        Some(_) => return Some(("overwritten", "a newer row of this key hides it")),
+        None => {}
     }
     match decoded {
         Ok(RowKey::Scopes(_)) => Some((

@@ -18,6 +18,7 @@ mod search;
 mod shown;
 mod stores;
 mod tree;
+mod version;
 
 pub(crate) use command::run;
 

@@ -277,7 +277,8 @@ impl<'a> Previewed<'_, 'a> {
                 f.write_char(' ')?;
                 ("File", blob)
             }
-            _ => return f.write_str("Blob, of which the record has nothing"),
+            // The list is not there: of an earlier version it is looked for when that is shown whole.
+            _ => return f.write_str("blob or file"),
         };
         write!(f, "{kind}")?;
         if let Ok(size) = u64::try_from(blob.size_bytes) {

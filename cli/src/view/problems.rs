@@ -26,7 +26,7 @@ pub(super) fn problems(
         full: bool,
     }
     let Asked { store, full } = read(asked)?;
-    let open = stores.open(store)?;
+    let open = stores.open_anew(store)?;
     answer.set_form(Form::Lines);
     let options = VerifyOptions {
         full,

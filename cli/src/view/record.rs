@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 
 use super::asked::{InStore, OneRecord, read};
 use super::shown::key;
-use super::stores::{Looked, Stores, refused};
+use super::stores::{Looked, Stores};
+use super::version::Version;
 use super::{answer_json, failed};
 use crate::canonical::{Browser, Limits, limited_value};
 use crate::external_blob::{BlobSource, ExternalBlob};
-use crate::record::{ValueError, ValueReader, external_blob};
+use crate::record::{ValueError, external_blob};
 use crate::value_json::push_value;
 
 /// How much of a value comes unless more is asked for, and at most.
@@ -52,25 +53,6 @@ impl Asked {
     }
 }
 
-/// The stored bytes of a record's value.
-pub(super) fn stored(
-    looked: Looked<'_>,
-    one: &OneRecord,
-) -> Result<larder_backing_store::Record, Refusal> {
-    let mut record = larder_backing_store::Record::new();
-    let primary_key = one.primary_key.key()?;
-    let (database, object_store) = (looked.database.id, looked.object_store.id);
-    let is_there = looked
-        .store
-        .get(database, object_store, primary_key, &mut record);
-    match is_there.map_err(refused)? {
-        true => Ok(record),
-        false => Err(Refusal::NotFound(
-            "there is no record with this key".to_owned(),
-        )),
-    }
-}
-
 /// The value as far as the limits go, and what it refers to.
 pub(super) fn record(
     stores: &Stores,
@@ -80,22 +62,23 @@ pub(super) fn record(
     let asked: Asked = read(asked)?;
     let open = stores.open(asked.one.at.store)?;
     let looked = open.looked(asked.one.at)?;
-    let found = stored(looked, &asked.one)?;
-    let primary_key = asked.one.primary_key.key()?;
-    let head = json!({
-        "primaryKey": key(primary_key),
-        "primaryKeyHex": stores.long_keys.shown(primary_key.as_bytes()),
-        "size": found.value().len(),
+    let version = Version::of(looked, &asked.one)?;
+    let mut head = json!({
+        "primaryKey": key(version.primary_key),
+        "primaryKeyHex": stores.long_keys.shown(version.primary_key.as_bytes()),
+        "size": version.value.len(),
     });
+    if let Some(past) = version.past() {
+        head["past"] = past.into();
+    }
     let browser = Browser::of_schema(looked.store.schema_version());
-    let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
     let (mut external, mut problems) = (Vec::new(), Vec::new());
     // The value is written as it is read: it may be large.
     let mut begin = serde_json::to_vec(&head).map_err(failed)?;
     begin.pop();
     begin.extend_from_slice(b",\"value\":");
     answer.write_all(&begin)?;
-    let read = reader.read(primary_key, found.value(), |tree, objects| {
+    let read = version.read(|tree, objects| {
         external = objects
             .iter()
             .enumerate()
@@ -166,12 +149,9 @@ fn json_text(stores: &Stores, one: &OneRecord) -> Result<String, Refusal> {
     let at: InStore = one.at;
     let open = stores.open(at.store)?;
     let looked = open.looked(at)?;
-    let found = stored(looked, one)?;
-    let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
+    let version = Version::of(looked, one)?;
     let mut line = Vec::new();
-    let pushed = reader.read(one.primary_key.key()?, found.value(), |tree, _| {
-        push_value(&mut line, tree)
-    });
+    let pushed = version.read(|tree, _| push_value(&mut line, tree));
     pushed.map_err(unreadable)?.map_err(failed)?;
     if line.len() > JSON_MAX {
         let what = "the value is too long for the clipboard: download it";

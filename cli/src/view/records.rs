@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 
 use larder_backing_store::{
     CursorDirection, Damage, Error, ErrorKind, IndexCursor, KeyRange, Movement, RecordCursor,
-    RowNames,
 };
 use larder_codec::{RawKey, RecordVersion, compare, range};
 use larder_view::{Answer, Refusal};
@@ -17,7 +16,7 @@ use super::asked::{InStore, Position, Range, read};
 use super::long_keys::LongKeys;
 use super::preview::Previewed;
 use super::shown::key;
-use super::stores::{Looked, Stores, problem_text, refused};
+use super::stores::{Looked, OpenStore, Stores, problem_text, refused};
 use crate::find::{Pattern, fits};
 use crate::record::ValueReader;
 
@@ -154,8 +153,8 @@ impl Cursor {
 }
 
 /// The damaged places of files, met so far, that may have had rows of the object store: cursors pass over them.
-fn lost(looked: Looked<'_>) -> Vec<String> {
-    let damage = looked.store.damage();
+fn lost(open: &OpenStore, looked: Looked<'_>) -> Vec<String> {
+    let damage = open.damage();
     if damage.is_empty() {
         return Vec::new();
     }
@@ -170,9 +169,8 @@ fn lost(looked: Looked<'_>) -> Vec<String> {
                 && !lost.low.as_ref().is_some_and(begins_behind)
         })
     };
-    let names = RowNames::of(looked.store);
     let lost = damage.iter().filter(may_have_had).take(PROBLEMS_MAX);
-    lost.map(|damage| names.damage(damage)).collect()
+    lost.map(|damage| open.names.damage(damage)).collect()
 }
 
 /// Moves a cursor on over rows that cannot be read; each is a problem.
@@ -231,7 +229,7 @@ pub(super) fn records(
     let mut problems: Vec<String> = Vec::new();
     let mut note = |error: &Error| {
         if problems.len() < PROBLEMS_MAX {
-            problems.push(problem_text(looked.store, error));
+            problems.push(problem_text(&open.names, error));
         }
     };
     let (mut rows, mut last) = (Vec::new(), None);
@@ -265,7 +263,7 @@ pub(super) fn records(
         )?);
         last = Some(position(&cursor, &stores.long_keys)?);
     };
-    problems.extend(lost(looked));
+    problems.extend(lost(&open, looked));
     let mut page = json!({
         "generation": open.generation,
         "records": rows,
@@ -274,6 +272,12 @@ pub(super) fn records(
     });
     if let Some(last) = last {
         page["after"] = last;
+    }
+    // Whether a key that was asked for is there, the page sees when it has its bytes.
+    for (name, end) in [("lowerHex", &ends.lower), ("upperHex", &ends.upper)] {
+        if let Some((bytes, _)) = end {
+            page[name] = stores.long_keys.shown(bytes).into();
+        }
     }
     answer_json(answer, &page)
 }

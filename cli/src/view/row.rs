@@ -1,6 +1,6 @@
 //! `row`: where a record comes from.
 
-use larder_codec::row_key::{RecordKey, RecordTable};
+use larder_codec::row_key::RecordTable;
 use larder_codec::value::Envelope;
 use larder_leveldb::EntryKind;
 use larder_view::{Answer, Refusal};
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::answer_json;
 use super::asked::{OneRecord, read};
-use super::record::stored;
 use super::shown::limited;
-use super::stores::{Looked, Stores, refused};
+use super::stores::{Stores, refused};
+use super::version::{Row, Version, row_key, rows};
 use crate::display::{Hex, Size};
 
 /// So many bytes come at once.
@@ -31,19 +31,12 @@ pub(super) fn row(stores: &Stores, asked: &Value, answer: &mut dyn Answer) -> Re
     let Asked { one, offset } = read(asked)?;
     let open = stores.open(one.at.store)?;
     let looked = open.looked(one.at)?;
-    let record = stored(looked, &one)?;
-    let bytes = record.value();
+    let version = Version::of(looked, &one)?;
+    let bytes = &*version.value;
     let shown = bytes.get(offset..).unwrap_or_default();
     let shown = shown.get(..BYTES_MAX).unwrap_or(shown);
-    let mut key = Vec::new();
-    RecordKey {
-        database_id: looked.database.id,
-        object_store_id: looked.object_store.id,
-        table: RecordTable::Data,
-        key: one.primary_key.key()?,
-    }
-    .encode(&mut key);
-    let history = history(looked, &key)?;
+    let key = row_key(looked, version.primary_key, RecordTable::Data);
+    let rows = rows(looked, version.primary_key, RecordTable::Data)?;
     let mut row = json!({
         "rowKeyHex": limited(Hex(&key), 2 * BYTES_MAX),
         "size": bytes.len(),
@@ -51,40 +44,37 @@ pub(super) fn row(stores: &Stores, asked: &Value, answer: &mut dyn Answer) -> Re
         "hex": Hex(shown).to_string(),
         "envelope": envelope(bytes),
     });
-    if let Some(version) = record.version() {
-        row["version"] = version.get().into();
+    if let Some(number) = version.number {
+        row["version"] = number.into();
     }
-    if let Some(newest) = history.iter().find(|row| row["state"] == "live") {
-        row["sequence"] = newest["sequence"].clone();
-        row["file"] = newest["file"].clone();
+    let is_this = |row: &&Row| one.sequence.is_none_or(|asked| row.sequence == asked);
+    if let Some(found) = rows.iter().find(is_this) {
+        row["sequence"] = found.sequence.into();
+        row["file"] = found.file.clone().into();
     }
-    row["history"] = history.into();
+    row["history"] = rows
+        .iter()
+        .take(HISTORY_MAX)
+        .enumerate()
+        .map(listed)
+        .collect();
     answer_json(answer, &row)
 }
 
-/// Every row of this key that is still in LevelDB's files, the newest first. SQLite keeps none.
-fn history(looked: Looked<'_>, key: &[u8]) -> Result<Vec<Value>, Refusal> {
-    let Some(snapshot) = looked.store.snapshot() else {
-        return Ok(Vec::new());
+/// A row of this key that is still in LevelDB's files.
+fn listed((at, row): (usize, &Row)) -> Value {
+    let state = match (row.kind, at) {
+        (EntryKind::Value, 0) => "live",
+        (EntryKind::Value, _) => "overwritten",
+        (EntryKind::Deletion, _) => "deletion",
+        (EntryKind::Lost, _) => "lost",
     };
-    let mut entries = snapshot.entries();
-    entries.seek(key);
-    let mut rows = Vec::new();
-    while entries.advance().map_err(engine)? && entries.key() == key && rows.len() < HISTORY_MAX {
-        let state = match (entries.kind(), rows.len()) {
-            (EntryKind::Value, 0) => "live",
-            (EntryKind::Value, _) => "overwritten",
-            (EntryKind::Deletion, _) => "deletion",
-            (EntryKind::Lost, _) => "lost",
-        };
-        rows.push(json!({
-            "sequence": entries.sequence(),
-            "state": state,
-            "file": entries.file_name(),
-            "size": entries.value().map_err(engine)?.len(),
-        }));
-    }
-    Ok(rows)
+    json!({
+        "sequence": row.sequence,
+        "state": state,
+        "file": row.file,
+        "size": row.size,
+    })
 }
 
 pub(super) fn engine(error: larder_leveldb::Error) -> Refusal {

@@ -11,7 +11,7 @@ use larder_backing_store::{
     StorePaths,
 };
 use larder_leveldb::storage::FileSystem;
-use larder_leveldb::{BlockCache, OnDamage};
+use larder_leveldb::{BlockCache, Damage, OnDamage};
 use larder_view::Refusal;
 
 use super::asked::{Content, InStore};
@@ -77,6 +77,8 @@ pub(super) struct OpenStore {
     pub(super) generation: u64,
     pub(super) store: Store,
     pub(super) databases: Vec<DatabaseMetadata>,
+    /// What its rows belong to.
+    pub(super) names: RowNames,
     pub(super) origin: StoreOrigin,
     /// What is to be read before its content.
     pub(super) notes: Vec<String>,
@@ -130,6 +132,13 @@ impl Stores {
         drop(state);
         self.close_oldest();
         Ok(opened)
+    }
+
+    /// A store opened for one question alone: what is counted as it is read has not been counted before.
+    pub(super) fn open_anew(&self, number: usize) -> Result<OpenStore, Refusal> {
+        let place = self.place(number)?;
+        let generation = locked(&place.state).generation;
+        self.opened(number, generation, &place.paths)
     }
 
     /// Looks at its files: a store that has changed is opened anew when it is asked about next.
@@ -190,11 +199,12 @@ impl Stores {
         report_notes(&*self.fs, &store, &mut report);
         let mut problems = Vec::new();
         let databases = store.databases(&mut problems).map_err(refused)?;
+        let names = RowNames::of(&store);
         for problem in store.recovery().problems.iter().chain(&problems) {
-            report.damage(&place, problem_text(&store, problem));
+            report.damage(&place, problem_text(&names, problem));
         }
-        for damage in store.damage() {
-            report.damage(&place, RowNames::of(&store).damage(&damage));
+        for damage in uncounted(&store) {
+            report.damage(&place, names.damage(&damage));
         }
         let bucket_name = locked(&self.bucket_names).get(&*self.fs, paths, |file, why| {
             report.note(file.display(), why)
@@ -210,6 +220,7 @@ impl Stores {
             number,
             generation,
             databases,
+            names,
             origin,
             store,
             notes: said.notes.into_iter().map(without_place).collect(),
@@ -255,14 +266,21 @@ impl Stores {
         hasher.finish()
     }
 
-    /// Bytes in files, and number of files, below a folder. What cannot be looked at counts as nothing.
-    pub(super) fn sizes_below(&self, dir: &Path, depth_max: usize) -> (u64, u64) {
+    /// Bytes in files, and number of files, below a folder; and why not all of them are counted.
+    pub(super) fn sizes_below(&self, dir: &Path, depth_max: usize) -> (u64, u64, Option<String>) {
         let said = Said::default();
-        crate::sizes::sizes_below(&*self.fs, dir, depth_max, &mut said.report())
+        let (bytes, files) =
+            crate::sizes::sizes_below(&*self.fs, dir, depth_max, &mut said.report());
+        (bytes, files, said.take().problems.into_iter().next())
     }
 }
 
 impl OpenStore {
+    /// What has been found damaged so far.
+    pub(super) fn damage(&self) -> Vec<Damage> {
+        uncounted(&self.store)
+    }
+
     /// The database of this id.
     pub(super) fn database(&self, id: i64) -> Result<&DatabaseMetadata, Refusal> {
         let mut all = self.databases.iter();
@@ -307,14 +325,19 @@ impl OpenStore {
     }
 }
 
+/// What is damaged, without how many rows were withheld for it: that grows with each reading of a store that stays open.
+fn uncounted(store: &Store) -> Vec<Damage> {
+    let mut all = store.damage();
+    for damage in &mut all {
+        damage.withheld = 0;
+    }
+    all
+}
+
 /// What is wrong with a row, by names.
-pub(super) fn problem_text(store: &Store, problem: &larder_backing_store::Error) -> String {
+pub(super) fn problem_text(names: &RowNames, problem: &larder_backing_store::Error) -> String {
     match problem.key() {
-        Some(row) => format!(
-            "{}: {}",
-            RowNames::of(store).row(row),
-            problem.without_row()
-        ),
+        Some(row) => format!("{}: {}", names.row(row), problem.without_row()),
         None => problem.to_string(),
     }
 }

@@ -36,8 +36,8 @@ pub(super) fn stores(
 
 /// A store without a look into it.
 fn place(stores: &Stores, number: usize, paths: &StorePaths) -> Value {
-    let (bytes, _) = stores.sizes_below(&paths.leveldb, 0);
-    let (blob_bytes, blob_files) = stores.sizes_below(&paths.blob, BLOB_DEPTH_MAX);
+    let (bytes, _, unreadable) = stores.sizes_below(&paths.leveldb, 0);
+    let (blob_bytes, blob_files, _) = stores.sizes_below(&paths.blob, BLOB_DEPTH_MAX);
     let name = paths.leveldb.file_name().unwrap_or_default();
     let origin = paths.identifier().map(shown);
     let mut place = json!({
@@ -51,6 +51,9 @@ fn place(stores: &Stores, number: usize, paths: &StorePaths) -> Value {
     });
     if let Some(bucket) = paths.bucket() {
         place["bucket"] = bucket.into();
+    }
+    if let Some(why) = unreadable {
+        place["unreadable"] = why.into();
     }
     place
 }
@@ -95,7 +98,7 @@ pub(super) fn store(
         store.data_version().map(|version| version.v8.into()),
     );
     add("inUse", stores.in_use(number)?.map(Value::from));
-    let damage = Total::of(store, 0);
+    let damage = Total::of(&open.damage(), 0);
     add("damage", (!damage.is_none()).then(|| damage.text().into()));
     answer_json(answer, &place)
 }

@@ -1,10 +1,12 @@
 //! Limits, filters, searches, hidden rows, downloads.
 
+use std::fs;
+
 use larder_view::{Form, Refusal};
 use serde_json::{Value, json};
 
 use super::support::{Asked, Kept, Place, view};
-use crate::support::larder;
+use crate::support::{larder, stderr};
 
 /// Database and object store of these names in a store.
 fn place(viewed: &Asked<'_>, database: &str, object_store: &str) -> Place {
@@ -189,10 +191,119 @@ fn rows_that_no_page_sees_are_shown_with_why() {
     let listed: Vec<Value> = lines
         .map(|line| serde_json::from_slice(line).unwrap())
         .collect();
-    for state in ["stale", "overwritten", "deletion"] {
+    for state in ["stale", "deletion"] {
         assert_eq!(count(&rows, state), count(&listed, state), "{state}");
     }
+    let (deleted, overwritten) = (count(&rows, "deleted"), count(&rows, "overwritten"));
+    assert!(deleted > 0 && overwritten > 0);
+    assert_eq!(deleted + overwritten, count(&listed, "overwritten"));
 }
+
+/// What a record was before it was overwritten and deleted.
+#[test]
+fn versions_that_pages_no_longer_see_are_shown_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.js");
+    fs::write(&script, VERSIONS).unwrap();
+    let storage = folder.path().join("IndexedDB");
+    let run = larder([
+        "run".as_ref(),
+        "--storage".as_ref(),
+        storage.as_os_str(),
+        script.as_os_str(),
+    ]);
+    assert!(run.status.success(), "{}", stderr(&run));
+    let viewer = view(&storage);
+    let viewed = Asked(&viewer);
+    let asked = json!({"store": 0, "database": 1, "objectStore": 1, "limit": 50, "records": true});
+    let page = viewed.json("hidden", &asked).unwrap();
+    let rows: Vec<(&str, &str, &str)> = page["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            let text = |value: &'_ Value| value.as_str().unwrap().to_owned().leak() as &str;
+            (
+                text(&row["state"]),
+                text(&row["key"]),
+                text(&row["record"]["value"]["text"]),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("deleted", "key 1", "{text: \"second\"}"),
+            ("deleted", "key 1", "{text: \"first\"}"),
+            ("overwritten", "key 2", "{text: \"before\"}"),
+            ("overwritten", "key 3", "[blob or file]"),
+        ]
+    );
+    let ask = |question: &str, row: &Value, more: Value| {
+        let mut asked = row["record"].clone();
+        asked.as_object_mut().unwrap().remove("value");
+        asked["sequence"] = row["sequence"].clone();
+        let more = more.as_object().unwrap().clone();
+        asked.as_object_mut().unwrap().extend(more);
+        viewed.json(question, &asked)
+    };
+    let parts = |row: &Value| ask("record", row, json!({})).unwrap();
+    let first = parts(&page["rows"][1]);
+    assert_eq!(
+        (&first["past"], &first["problems"]),
+        (&json!("deleted"), &json!([]))
+    );
+    assert_eq!(
+        first["value"]["props"],
+        json!([["text", {"t": "string", "v": "first"}]])
+    );
+    let json = ask("json", &page["rows"][0], json!({})).unwrap();
+    assert_eq!(json["json"], "{\"text\":\"second\"}");
+    let row = ask("row", &page["rows"][2], json!({})).unwrap();
+    assert_eq!(row["sequence"], page["rows"][2]["sequence"]);
+    assert_eq!(row["history"].as_array().unwrap().len(), 2);
+    // Its own blob, and not that of the record that has taken its place.
+    let with_blob = parts(&page["rows"][3]);
+    assert_eq!(with_blob["past"], "overwritten");
+    assert_eq!(
+        (
+            &with_blob["objects"][0]["type"],
+            &with_blob["objects"][0]["size"]
+        ),
+        (&json!("text/plain"), &json!(5))
+    );
+    // The version that pages see is no past one, whichever way it is asked for.
+    let now = &row["history"][0]["sequence"];
+    let now = ask("record", &page["rows"][2], json!({"sequence": now})).unwrap();
+    assert_eq!(
+        (&now["past"], &now["value"]["props"][0][1]["v"]),
+        (&Value::Null, &json!("after"))
+    );
+    let none = ask("record", &page["rows"][2], json!({"sequence": 1}));
+    assert!(none.unwrap_err().contains("not in the files any more"));
+}
+
+const VERSIONS: &str = "
+    const opening = indexedDB.open('d');
+    opening.onupgradeneeded = () => opening.result.createObjectStore('s');
+    opening.onsuccess = async () => {
+      const change = (work) => new Promise((resolve) => {
+        const transaction = opening.result.transaction('s', 'readwrite');
+        work(transaction.objectStore('s'));
+        transaction.oncomplete = resolve;
+      });
+      await change((s) => {
+        s.put({ text: 'first' }, 1);
+        s.put({ text: 'before' }, 2);
+        s.put([new Blob(['12345'], { type: 'text/plain' })], 3);
+      });
+      await change((s) => {
+        s.put({ text: 'second' }, 1);
+        s.put({ text: 'after' }, 2);
+        s.put([new Blob(['x'], { type: 'text/html' })], 3);
+      });
+      await change((s) => s.delete(1));
+    };";
 
 #[test]
 fn the_row_of_a_record_says_where_it_comes_from() {
