@@ -21,6 +21,7 @@ pub(crate) fn complain(what: &str) {
 }
 
 /// Says on standard error what is worth a look before there is a result.
+#[cfg(feature = "scripts")]
 pub(crate) fn remark(what: &str) {
     complain(&format!("note: {what}"));
 }

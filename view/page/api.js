@@ -45,8 +45,9 @@ async function post(question, asked, signal) {
       signal,
     });
   } catch (error) {
-    if (error.name !== "AbortError") report("away");
-    throw error;
+    if (error.name === "AbortError") throw error;
+    report("away");
+    throw new Error("Larder does not answer.", { cause: error });
   }
   report("here");
   if (response.ok) return response;

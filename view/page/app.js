@@ -112,8 +112,15 @@ function openHit(hit) {
   const { store, database, objectStore, primaryKeyHex } = hit;
   record.show(
     { store, database, objectStore, primaryKey: primaryKeyHex },
-    { place: hit.place, toTable: { store, database, objectStore, key: primaryKeyHex } },
+    { at: hit.place, toTable: { store, database, objectStore, key: primaryKeyHex } },
   );
+  showPanel("detail");
+}
+
+/** A version that pages do not see has no address. */
+function openVersion(where) {
+  document.body.classList.remove("without-record");
+  record.show(where);
   showPanel("detail");
 }
 
@@ -140,6 +147,11 @@ function startSearchField() {
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     if (field.value.trim() !== "") go({ view: "search", text: field.value });
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowDown" || !(current instanceof SearchView)) return;
+    event.preventDefault();
+    current.focus();
   });
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest('input, textarea, select, dialog, [role="tree"]');
@@ -197,6 +209,7 @@ async function run() {
     turn = turn.then(() => show(detail)).catch((error) => sayIn(middle, error.message, true));
   });
   events.addEventListener("counts", () => current?.counted?.());
+  events.addEventListener("version", ({ detail }) => openVersion(detail));
   events.addEventListener("inUse", ({ detail }) => {
     if (detail === place().store) current?.redraw?.();
   });

@@ -20,7 +20,9 @@ export class Check {
       h(
         "p",
         { class: "lead" },
-        "Damage is named here; everything that does not depend on it is shown as it is. Nothing is repaired or changed.",
+        "Damage is named here; everything that does not depend on it is shown as it is. Nothing is repaired or changed: ",
+        h("code", {}, "larder repair --to FOLDER PATH"),
+        " brings what can be saved into a new store.",
       ),
       opening.length > 0 &&
         h("section", { class: "notice bad-notice" }, h("h2", {}, "Seen on opening"), textList(opening)),

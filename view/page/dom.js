@@ -37,6 +37,9 @@ export function refill(element, ...children) {
   element.replaceChildren(...made.childNodes);
 }
 
+/** Whether one panel takes the whole screen. */
+export const isNarrow = () => matchMedia("(max-width: 760px)").matches;
+
 export const byId = (id) => document.getElementById(id);
 
 const SHAPES = {

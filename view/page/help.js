@@ -27,6 +27,7 @@ const KEYS = [
   ["Enter", "open what is chosen"],
   ["← →", "close and open a branch of a tree"],
   ["/", "to the search"],
+  ["↓", "in the search: to the first place found"],
   ["letters", "in the list of stores: to a name that begins so"],
 ];
 

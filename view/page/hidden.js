@@ -1,5 +1,6 @@
 // Rows that a page does not see: what is left of earlier writes, and why each is not shown.
-import { h } from "./dom.js";
+import { h, newId } from "./dom.js";
+import { showVersion } from "./model.js";
 import { MoreList } from "./more-list.js";
 import { explained, plainTable } from "./parts.js";
 import { appendText, counted, numberText } from "./text.js";
@@ -10,8 +11,17 @@ export const STATES = {
     "An entry of an index whose record has changed since it was written. A page skips it. The browser removes it later.",
   overwritten:
     "An earlier version of a row: a newer one with the same key is in the store, and the old bytes have not been cleaned up yet.",
+  deleted: "The row was deleted, and its bytes have not been cleaned up yet.",
   deletion: "A note that a row was deleted. Earlier versions of the row may still be there.",
   undo: "What the browser has noted to take back a transaction that may not end. If the browser was killed in the middle, it puts these rows back.",
+};
+
+/** What sorts of rows are, where their name alone does not say it. */
+const CLASSES = {
+  data: "record",
+  exists: "version of a record",
+  "external objects": "blobs of a record",
+  "index data": "entry of an index",
 };
 
 /** The state of a row, with what it means. */
@@ -21,15 +31,15 @@ export class HiddenRows {
   constructor(where) {
     this.rows = h("tbody");
     this.notice = h("div");
-    this.list = new MoreList("hidden", where, {
+    this.list = new MoreList("hidden", { ...where, records: true }, {
       take: ({ rows, after }) => {
         this.rows.append(...rows.map((row) => this.#row(row)));
         return { count: rows.length, after };
       },
-      say: (count, more) =>
-        count === 0 && !more
-          ? "There are no hidden rows here."
-          : `${counted(count, "hidden row")}${more ? " so far" : ""}.`,
+      say: (count, more) => {
+        const what = this.list.where.records ? "earlier record" : "hidden row";
+        return count === 0 && !more ? `There are no ${what}s here.` : `${counted(count, what)}${more ? " so far" : ""}.`;
+      },
       next: "Look for more",
     });
     this.element = h(
@@ -39,17 +49,60 @@ export class HiddenRows {
       h(
         "p",
         { class: "lead" },
-        "Rows that the files still have, and that a page does not see. Lost data may be among them.",
+        "What the files still have, and a page does not see: records as they were before they were overwritten or deleted. Choose a key to see all of one. They are there only until the browser cleans up: copy what you need.",
       ),
+      this.#chooser(),
       h(
         "div",
         { class: "legend" },
         Object.entries(STATES).map(([word, help]) => explained(word, help)),
       ),
-      plainTable(["State", "What", "Key", "Value", "Number", "File", "Why it is hidden"], this.rows),
+      plainTable(["State", "Where", "Key", "Value", "Number", "File", "Why it is hidden"], this.rows),
       this.list.status,
       this.list.more,
     );
+  }
+
+  /** Records, or all. */
+  #chooser() {
+    const id = newId("hidden");
+    return h(
+      "div",
+      { class: "tools" },
+      h(
+        "div",
+        { class: "field" },
+        h("label", { for: id }, "Show"),
+        h(
+          "select",
+          {
+            id,
+            onchange: (event) => {
+              this.list.where = { ...this.list.where, records: event.target.value === "records" };
+              this.#again();
+            },
+          },
+          h("option", { value: "records" }, "records that were deleted or overwritten"),
+          h("option", { value: "all" }, "all hidden rows"),
+        ),
+      ),
+    );
+  }
+
+  /** A record's key opens it. */
+  #key({ key, record, sequence }) {
+    const cell = h("td", { class: "mono" });
+    if (!record) return appendText(cell, key);
+    const { value, ...where } = record;
+    const open = () => showVersion({ ...where, sequence });
+    cell.append(appendText(h("button", { type: "button", class: "inline", onclick: open }), key));
+    return cell;
+  }
+
+  #again() {
+    this.notice.replaceChildren();
+    this.rows.replaceChildren();
+    this.list.begin();
   }
 
   #row(row) {
@@ -58,9 +111,9 @@ export class HiddenRows {
       "tr",
       {},
       h("td", {}, stateTag(row.state)),
-      text(row.class),
-      text(row.key, { class: "mono" }),
-      text(row.value, { class: "mono" }),
+      appendText(h("td", {}), `${CLASSES[row.class] ?? row.class}, ${row.place}`),
+      this.#key(row),
+      text(row.record?.value?.text ?? row.value, { class: "mono" }),
       h(
         "td",
         { class: "number", title: "The number of the write: later writes have greater ones." },
@@ -74,17 +127,12 @@ export class HiddenRows {
   /** Says that the files have changed. What is listed stays until it is asked for again. */
   renew() {
     if (this.notice.firstChild) return;
-    const again = () => {
-      this.notice.replaceChildren();
-      this.rows.replaceChildren();
-      this.list.begin();
-    };
     this.notice.append(
       h(
         "p",
         { class: "notice" },
         "The files have changed since. ",
-        h("button", { type: "button", onclick: again }, "Look again"),
+        h("button", { type: "button", onclick: () => this.#again() }, "Look again"),
       ),
     );
   }

@@ -32,7 +32,12 @@ export class Live {
 
   #draw() {
     this.button.setAttribute("aria-pressed", String(this.on));
-    fill(this.button, h("span", { class: "live-dot", "aria-hidden": "true" }), this.on ? "Live" : "Paused");
+    this.button.classList.toggle("away", Boolean(this.state));
+    fill(
+      this.button,
+      h("span", { class: "live-dot", "aria-hidden": "true" }),
+      this.state ? "Not connected" : this.on ? "Live" : "Paused",
+    );
     this.button.title = this.on
       ? "What a browser writes is shown by itself. Press to pause."
       : "The page stays as it is. Press to follow what a browser writes.";
@@ -73,6 +78,7 @@ export class Live {
   #banner(state) {
     if (this.state === state) return;
     this.state = state;
+    this.#draw();
     const banner = byId("banner");
     banner.hidden = state === null;
     if (state === "away") {

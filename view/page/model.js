@@ -94,6 +94,10 @@ const atOnce = queue(2);
 const COUNT_AGAIN_MS = 30_000;
 const QUICK_MS = 300;
 
+/** What is known of an object store's counts, without counting. */
+export const knownCounts = ({ store, database, objectStore }) =>
+  model.stores.get(store)?.counts.get(`${database} ${objectStore}`);
+
 /** How many records an object store has, as far as that is known: `{records, bytes, done, indexes}`. Counting begins if it has not. */
 export function countsOf(storeNumber, database, objectStore) {
   const store = model.stores.get(storeNumber);
@@ -144,6 +148,9 @@ function announceCounts() {
     announce("counts");
   }, COUNTS_EVERY_MS);
 }
+
+/** Asks for a version of a record that pages do not see: `where` as `record` takes it, with the number of its write. */
+export const showVersion = (where) => announce("version", where);
 
 /** Notes which program has a store open now. */
 export function announceInUse(number, inUse) {

@@ -58,7 +58,9 @@ function card(info) {
     (info.bucketName ?? info.bucket) &&
       h("span", { class: "tag" }, "bucket ", nameElement(info.bucketName ?? info.bucket)),
     info.topLevelSite && h("span", { class: "tag" }, "in ", nameElement(info.topLevelSite)),
-    h("span", { class: "dim card-size" }, `${sizeText(info.bytes)} in ${info.form}${blobsText(info)}`),
+    info.unreadable
+      ? appendText(h("span", { class: "bad card-size" }), `It cannot be read: ${info.unreadable}. Run larder as the user that owns it.`)
+      : h("span", { class: "dim card-size" }, `${sizeText(info.bytes)} in ${info.form}${blobsText(info)}`),
   );
 }
 

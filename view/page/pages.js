@@ -104,14 +104,16 @@ export class Pages extends EventTarget {
     };
   }
 
-  /** Loads the first page: at the beginning, at the `end`, or from a key on (text, as `--from` takes it). */
-  async begin({ at, key } = {}) {
+  /** Loads the first page: at the beginning, at the `end`, or from a key on (`key`: text, as `--from` takes it; `hex`: its bytes). */
+  async begin({ at, key, hex } = {}) {
     if (at === "end") {
       const { page, more } = await this.#askBefore(undefined);
       this.#start([page], more, false);
-    } else if (key !== undefined) {
-      const begin = { [this.isDescending ? "upper" : "lower"]: { text: key, open: false } };
+    } else if (key !== undefined || hex !== undefined) {
+      const side = this.isDescending ? "upper" : "lower";
+      const begin = { [side]: key === undefined ? { hex, open: false } : { text: key, open: false } };
       const answer = await this.#ask(begin);
+      this.asked = answer[`${side}Hex`];
       this.#start([this.#page(answer, begin)], true, answer.more);
     } else {
       const answer = await this.#ask({});
@@ -229,31 +231,33 @@ export class Pages extends EventTarget {
       const seen = this.pages.map((page, at) => offsets[at] < to + 1 && offsets[at] + page.count >= from);
       const first = Math.max(0, seen.indexOf(true));
       const last = Math.max(first, seen.lastIndexOf(true));
-      const gone = new Set(this.pages.slice(first, last + 1).flatMap((page) => (page.rows ?? []).map(identity)));
+      const looked = this.pages.slice(first, last + 1).flatMap((page) => (page.rows ?? []).map(identity));
       this.problems = [];
       this.pages.forEach((page, at) => {
         if (at < first || at > last) page.rows = null;
       });
       for (let at = first; at <= last && at < this.pages.length; at++) await this.#reload(at);
-      return this.#compare({ before, wasWhole, gone, first });
+      return this.#compare({ before, wasWhole, looked, first });
     } finally {
       this.renewing = false;
     }
   }
 
-  #compare({ before, wasWhole, gone, first }) {
+  #compare({ before, wasWhole, looked, first }) {
     const marks = new Map();
     const rows = this.pages.slice(first).flatMap((page) => page.rows ?? []);
     const end = rows.findLastIndex((row) => before.has(identity(row)));
     rows.forEach((row, at) => {
       const name = identity(row);
-      gone.delete(name);
       if (!before.has(name)) {
         // Behind the last row that had been loaded, a row may have been there before.
         if (wasWhole || at < end) marks.set(name, "new");
       } else if (before.get(name) !== row.digest) marks.set(name, "changed");
     });
-    return { marks, gone: gone.size };
+    // Behind the last row that is still there, rows may have moved on to a page that is not loaded.
+    const there = new Set(rows.map(identity));
+    const last = this.below ? looked.findLastIndex((name) => there.has(name)) : looked.length;
+    return { marks, gone: looked.slice(0, last + 1).filter((name) => !there.has(name)).length };
   }
 
   /** Asks for nothing any more. */

@@ -3,6 +3,7 @@ import { ask } from "./api.js";
 import { fill, h } from "./dom.js";
 import { fromHex, hexView } from "./hex.js";
 import { stateTag } from "./hidden.js";
+import { showVersion } from "./model.js";
 import { explained, fact, plainTable } from "./parts.js";
 import { appendText, numberText, sizeText } from "./text.js";
 
@@ -28,6 +29,7 @@ export class Provenance {
   }
 
   #draw(row) {
+    this.row = row;
     this.pieces.set(0, fromHex(row.hex));
     const view = hexView({
       length: row.size,
@@ -88,7 +90,7 @@ export class Provenance {
       row.history?.length > 0 && [
         h("h3", {}, explained("History", "All versions of this row that the files still have, the latest first.")),
         plainTable(
-          ["Number", "State", "File", "Size"],
+          ["Number", "State", "File", "Size", "Value"],
           h(
             "tbody",
             {},
@@ -100,6 +102,7 @@ export class Provenance {
                 h("td", {}, stateTag(each.state)),
                 appendText(h("td", { class: "mono" }), each.file),
                 h("td", { class: "number" }, sizeText(each.size)),
+                h("td", {}, this.#shower(each)),
               ),
             ),
           ),
@@ -108,6 +111,15 @@ export class Provenance {
       h("h3", {}, "Bytes"),
       view.element,
     );
+  }
+
+  /** A button that shows another version. */
+  #shower({ state, sequence }) {
+    if (state !== "live" && state !== "overwritten") return null;
+    if (sequence === this.row.sequence) return "this one";
+    const { sequence: _, ...record } = this.where;
+    const where = state === "live" ? record : { ...record, sequence };
+    return h("button", { type: "button", class: "inline", onclick: () => showVersion(where) }, "Show");
   }
 
   async #need(from, to) {

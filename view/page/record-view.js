@@ -6,7 +6,7 @@ import { keyElement, keyJson, keyType } from "./keys.js";
 import { menuOf } from "./menu.js";
 import { textList } from "./parts.js";
 import { Provenance } from "./provenance.js";
-import { address } from "./route.js";
+import { address, place } from "./route.js";
 import { followPlace } from "./shape.js";
 import { counted, sizeText } from "./text.js";
 import { ValueTree } from "./value.js";
@@ -15,6 +15,13 @@ const FIRST_LIMITS = { strings: 20_000, bytes: 64 * 1024, nodes: 3000 };
 // More than this the server does not give at once; the rest can be saved.
 const LIMITS_MAX = { strings: 8 << 20, bytes: 8 << 20, nodes: 500_000 };
 const GROWTH = 16;
+const PAST = {
+  deleted: "This record was deleted. You see it as it was before; the website does not see it any more.",
+  overwritten: "This is an earlier version of the record. The website sees a newer one.",
+  undone: "This was written in a transaction that did not end. The website does not see it.",
+};
+/** What the way back leads to, on narrow screens. */
+const backLabel = () => ({ search: "Results", hidden: "Hidden rows" })[place().view] ?? "Records";
 
 export class RecordView {
   constructor(root) {
@@ -27,7 +34,7 @@ export class RecordView {
     this.where = undefined;
     this.drawn = undefined;
     this.tree = undefined;
-    fill(this.root, backButton("middle", "Records"), h("p", { class: "empty" }, text));
+    fill(this.root, backButton("middle", backLabel()), h("p", { class: "empty" }, text));
   }
 
   #stopAsking() {
@@ -36,8 +43,8 @@ export class RecordView {
     this.stop = new AbortController();
   }
 
-  /** Shows a record; `place` is a place in it to point at. */
-  async show(where, { place, toTable, again = false } = {}) {
+  /** Shows a record; `at` is a place in it to point at. */
+  async show(where, { at, toTable, again = false } = {}) {
     if (!again) {
       this.limits = { ...FIRST_LIMITS };
       this.toTable = toTable;
@@ -53,9 +60,9 @@ export class RecordView {
       const kept = isOther ? {} : { open: this.tree?.openPaths, scroll: this.scroller?.scrollTop };
       this.drawn = where;
       this.#draw(record, kept);
-      if (place !== undefined) {
+      if (at !== undefined) {
         this.#tab(false);
-        this.#point(place);
+        this.#point(at);
       }
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -63,7 +70,7 @@ export class RecordView {
       this.drawn = undefined;
       fill(
         this.root,
-        backButton("middle", "Records"),
+        backButton("middle", backLabel()),
         h(
           "p",
           { class: "empty" },
@@ -84,7 +91,7 @@ export class RecordView {
   }
 
   #isShown(where) {
-    return ["store", "database", "objectStore", "primaryKey"].every((name) => this.drawn?.[name] === where[name]);
+    return ["store", "database", "objectStore", "primaryKey", "sequence"].every((name) => this.drawn?.[name] === where[name]);
   }
 
   /** Asks again: the files have changed. */
@@ -121,7 +128,8 @@ export class RecordView {
         record.objects?.length ? ` · ${counted(record.objects.length, "blob or file", "blobs and files")}` : "",
       ),
     );
-    this.value = h("div", {}, this.#problems(), this.tree.element);
+    const past = record.past && h("p", { class: "notice" }, PAST[record.past] ?? record.past);
+    this.value = h("div", {}, past, this.#problems(), this.tree.element);
     this.origin = h("div", {});
     this.buttons = ["Value", "Where this came from"].map((label, at) =>
       h("button", { type: "button", class: "tab", "aria-pressed": "false", onclick: () => this.#tab(at === 1) }, label),
@@ -134,7 +142,7 @@ export class RecordView {
     );
     fill(
       this.root,
-      h("div", { class: "record-head" }, backButton("middle", "Records"), key, this.#tools()),
+      h("div", { class: "record-head" }, backButton("middle", backLabel()), key, this.#tools()),
       h("div", { class: "tabs", role: "group", "aria-label": "Views of the record" }, this.buttons),
       this.scroller,
     );
@@ -200,11 +208,11 @@ export class RecordView {
     }
   }
 
-  #point(place) {
-    if (place === "key" || place.startsWith("index ")) {
+  #point(at) {
+    if (at === "key" || at.startsWith("index ")) {
       this.root.querySelector(".record-title").classList.add("found");
-      say(`Found in the ${place}.`);
-    } else this.tree.reveal(followPlace(this.record.value, place));
+      say(`Found in the ${at}.`);
+    } else this.tree.reveal(followPlace(this.record.value, at));
   }
 }
 

@@ -1,10 +1,10 @@
 // The records of an object store or index as a table.
-import { append, fill, h, newId, say } from "./dom.js";
+import { append, fill, h, isNarrow, newId, say } from "./dom.js";
 import { Columns } from "./columns.js";
 import { keyElement } from "./keys.js";
 import { Pages, identity, positionOf } from "./pages.js";
 import { failed, textList } from "./parts.js";
-import { appendText, counted, nameText, plain, sizeText } from "./text.js";
+import { appendText, counted, nameText, numberText, plain, sizeText } from "./text.js";
 import { typeName } from "./types.js";
 import { VirtualList } from "./virtual.js";
 
@@ -103,8 +103,19 @@ export class Records {
     this.list.scrollTo(where.at === "end" ? Infinity : 0);
     if (this.active < 0 && pages.count > 0 && (where.key !== undefined || where.at))
       this.#activate(where.at === "end" ? pages.count - 1 : 0);
+    if (where.key !== undefined) this.#noteOther(where.key);
     if (this.active >= 0) this.list.show(this.active);
     return true;
+  }
+
+  /** Says so where the first record has another key than the one that was asked for. */
+  #noteOther(text) {
+    const first = this.pages.row(0);
+    const key = first && (this.query.index === undefined ? first.primaryKeyHex : first.keyHex);
+    if (key === undefined || key === this.pages.asked) return;
+    const words = `There is no ${text} here: this is the next key.`;
+    this.#note(h("span", {}, appendText(h("bdi"), words)));
+    say(words);
   }
 
   /** The index of the row that is looked at, if it is loaded. An address has only its primary key, which an index may have more than once. */
@@ -123,13 +134,19 @@ export class Records {
     this.#mark();
   }
 
+  /** How many there are in all, when that has been counted. */
+  set inAll(total) {
+    this.total = total;
+    if (this.pages) this.#counted();
+  }
+
   #counted() {
     const { pages } = this;
     const isWhole = !pages.above && !pages.below;
     this.grid.setAttribute("aria-rowcount", isWhole ? pages.count + 1 : -1);
     const isNarrowed = this.query.filter || this.query.lower || this.query.upper;
     const said = !isWhole
-      ? `${counted(pages.count, "record")} passed, more ${pages.below ? "below" : "above"}`
+      ? `${counted(pages.count, "record")} loaded, more ${pages.below ? "below" : "above"}`
       : pages.count > 0
         ? counted(pages.count, "record")
         : isNarrowed
@@ -138,6 +155,7 @@ export class Records {
     fill(
       this.summary,
       h("span", {}, said),
+      !isWhole && !isNarrowed && this.total !== undefined && h("span", {}, `${numberText(this.total)} in all`),
       pages.problems.length > 0 &&
         h(
           "details",
@@ -275,9 +293,9 @@ export class Records {
     const element = event.target.closest("[data-row]");
     if (!element) return;
     // Where the record takes the place of the table, it is a step of its own, and the way back leads to the table.
-    const isNarrow = matchMedia("(max-width: 760px)").matches;
-    this.#activate(Number(element.dataset.row), { quietly: isNarrow });
-    if (isNarrow) this.#openActive();
+    const quietly = isNarrow();
+    this.#activate(Number(element.dataset.row), { quietly });
+    if (quietly) this.#openActive();
   }
 
   #key(event) {

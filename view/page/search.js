@@ -1,6 +1,6 @@
 // Searching in keys and values: hits as they come, how far it has come, and a way to stop.
 import { lines } from "./api.js";
-import { append, fill, h, newId } from "./dom.js";
+import { append, fill, h, isNarrow, newId } from "./dom.js";
 import { middleHead } from "./heading.js";
 import { keyElement } from "./keys.js";
 import { lookUp, model } from "./model.js";
@@ -191,7 +191,7 @@ export class SearchView {
     fill(
       this.status,
       hits === 0
-        ? "Nothing was found."
+        ? "Nothing was found. What was deleted or overwritten is not searched: it is among the hidden rows of each store."
         : cut
           ? `The first ${numberText(hits)} places are shown; there are more. A longer text finds fewer.`
           : `${counted(hits, "place")} found.`,
@@ -240,7 +240,7 @@ export class SearchView {
           ? text.indexOf(wanted)
           : text.toLowerCase().indexOf(wanted.toLowerCase());
     if (at < 0) return appendText(element, text);
-    const from = Math.max(0, at - 60);
+    const from = Math.max(0, at - (isNarrow() ? 12 : 60));
     appendText(element, `${from > 0 ? "…" : ""}${text.slice(from, at)}`);
     element.append(appendText(h("mark", {}), text.slice(at, at + wanted.length)));
     return appendText(element, text.slice(at + wanted.length));
@@ -271,6 +271,12 @@ export class SearchView {
     if (!(event.key in moves) || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     this.#choose(moves[event.key]);
+  }
+
+  /** Goes from the field to what was found. */
+  focus() {
+    this.scroller.focus();
+    if (this.active < 0) this.#choose(0);
   }
 
   end() {

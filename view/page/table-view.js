@@ -1,8 +1,9 @@
 // An object store or index: its records in a chosen order and range, and what can be done with them.
 import { ask, download } from "./api.js";
-import { fill, h, newId, say } from "./dom.js";
+import { fill, h, newId, refill, say } from "./dom.js";
 import { middleHead, tabs } from "./heading.js";
 import { HiddenRows } from "./hidden.js";
+import { knownCounts, lookUp } from "./model.js";
 import { Records } from "./records.js";
 import { change, go } from "./route.js";
 import { keyPathText, nameLabel } from "./text.js";
@@ -16,6 +17,9 @@ const DIRECTIONS = [
 ];
 const KEY_HELP =
   'A key as JSON: 7, "text", ["a", 1], {"date": "2026-01-31T12:00:00Z"}, {"binary": "00ff"}. What is no JSON is taken as a text.';
+
+/** A day, or a moment of it; a year. */
+const DATE = /^\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d.*)?)?)?$/;
 
 /** `>` before a bound of the address means that the key itself is left out. */
 const boundOf = (text) =>
@@ -95,7 +99,23 @@ export class TableView {
       },
     });
     this.root.append(this.#tools(), this.records.element);
-    this.records.begin().catch((error) => this.#refused(error));
+    this.#begin().catch((error) => this.#refused(error));
+    this.counted();
+  }
+
+  /** At the record of the address, if it is not on the first page. An index may have it anywhere, and more than once. */
+  async #begin() {
+    const { key, index } = this.place;
+    if (!(await this.records.begin())) return;
+    if (key !== undefined && index === undefined && this.records.active < 0 && this.records.pages.below)
+      await this.records.begin({ hex: key });
+  }
+
+  /** Takes what has been counted meanwhile. */
+  counted() {
+    const { store, database, objectStore, index } = this.place;
+    const counts = knownCounts({ store, database, objectStore });
+    if (this.records && counts?.done) this.records.inAll = index === undefined ? counts.records : counts.indexes?.get(index);
   }
 
   #refused(error) {
@@ -170,7 +190,7 @@ export class TableView {
     const lowerOpen = h("input", { type: "checkbox", checked: this.query.lower?.open });
     const upperOpen = h("input", { type: "checkbox", checked: this.query.upper?.open });
     const bound = (input, open) =>
-      input.value.trim() === "" ? undefined : `${open.checked ? ">" : "="}${input.value.trim()}`;
+      input.value.trim() === "" ? undefined : `${open.checked ? ">" : "="}${this.#keyText(input.value)}`;
     this.range = h(
       "details",
       { class: "range", open: Boolean(this.query.lower ?? this.query.upper) },
@@ -213,7 +233,7 @@ export class TableView {
             },
           },
           jump.element,
-          h("button", { type: "submit", class: "hidden-label" }, "Jump"),
+          h("button", { type: "submit", class: "hidden-label", tabindex: "-1" }, "Jump"),
         ),
         h(
           "form",
@@ -224,7 +244,7 @@ export class TableView {
             },
           },
           filter.element,
-          h("button", { type: "submit", class: "hidden-label" }, "Filter"),
+          h("button", { type: "submit", class: "hidden-label", tabindex: "-1" }, "Filter"),
         ),
       ),
       this.range,
@@ -283,8 +303,17 @@ export class TableView {
     ];
   }
 
+  /** A key as it was typed; where the keys are dates, a date by itself is one. */
+  #keyText(typed) {
+    const text = typed.trim();
+    const first = this.records.pages?.row(0);
+    const key = this.place.index === undefined ? first?.primaryKey : first?.key;
+    const isDate = key?.t === "date" && DATE.test(text);
+    return isDate ? JSON.stringify({ date: text + "-01-01".slice(0, Math.max(0, 10 - text.length)) }) : text;
+  }
+
   async #jump() {
-    const text = this.jump.value.trim();
+    const text = this.#keyText(this.jump.value);
     if (text === "") return;
     try {
       this.records.selected = undefined;
@@ -297,11 +326,11 @@ export class TableView {
   }
 
   #exports() {
-    const { lower, upper, direction, index } = this.query;
+    const { lower, upper, direction, index, filter } = this.query;
     const save = (what) => () => download(what).catch((error) => this.records.fault(error));
     return [
-      ["Records of this table, as JSON Lines", save({ what: "jsonl", ...this.where, index, direction, lower, upper })],
-      "In this order and range; the filter is not applied.",
+      ["Records of this table, as JSON Lines", save({ what: "jsonl", ...this.where, index, direction, lower, upper, filter })],
+      "In this order and range, and what the filter leaves.",
       ["This object store, as an archive", save({ what: "archive", ...this.where })],
       "An archive loses nothing, has the blobs in it, and can be imported again.",
     ];
@@ -313,6 +342,8 @@ export class TableView {
   }
 
   renew() {
+    this.found = lookUp(this.place);
+    if (this.found.objectStore) refill(this.root.querySelector(".title-line"), this.#title());
     this.records?.renew();
     this.hidden?.renew();
   }

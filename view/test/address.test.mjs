@@ -37,7 +37,7 @@ async function etcd(t) {
   const clients = ["--listen-client-urls", client, "--advertise-client-urls", client];
   const peers = ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", `n=${peer}`];
   const server = spawn("etcd", ["--name", "n", ...where, ...clients, ...peers, "--log-level", "error"], {
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: "ignore",
   });
   const ended = new Promise((resolve, reject) => {
     server.on("close", resolve);

@@ -3,8 +3,10 @@
 use larder_codec::{Key, RawKey};
 use serde_json::Value;
 
-/// The bytes of a key: `7`, `"a text"`, `["a", 1]`, `{"date": 0}` (milliseconds since 1970), `{"binary": "00ff"}`. What is no JSON is a
-/// text itself.
+use super::iso_date;
+
+/// The bytes of a key: `7`, `"a text"`, `["a", 1]`, `{"date": 0}` (milliseconds since 1970) or `{"date": "2026-01-31T12:00"}`,
+/// `{"binary": "00ff"}`. What is no JSON is a text itself.
 ///
 /// # Errors
 /// In words, if JSON is no key.
@@ -24,7 +26,7 @@ const DEPTH_MAX: usize = 100;
 fn key(value: &Value, depth: usize) -> Result<Key, String> {
     let no_key = || {
         format!(
-            "{value} is no key: write a number, a text, an array, {{\"date\": milliseconds}} or {{\"binary\": \"hex\"}}"
+            "{value} is no key: write a number, a text, an array, {{\"date\": \"2026-01-31T12:00\"}} (UTC, or milliseconds) or {{\"binary\": \"hex\"}}"
         )
     };
     if depth > DEPTH_MAX {
@@ -39,6 +41,9 @@ fn key(value: &Value, depth: usize) -> Result<Key, String> {
         }
         Value::Object(members) => match (members.len(), members.get("date"), members.get("binary"))
         {
+            (1, Some(Value::String(date)), None) => {
+                Ok(Key::Date(iso_date::parse(date).ok_or_else(no_key)?))
+            }
             (1, Some(date), None) => Ok(Key::Date(date.as_f64().ok_or_else(no_key)?)),
             (1, None, Some(Value::String(hex))) => {
                 Ok(Key::Binary(from_hex(hex).ok_or_else(no_key)?))

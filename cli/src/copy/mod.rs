@@ -9,6 +9,7 @@
 mod blobs;
 mod command;
 mod in_place;
+mod iso_date;
 pub(crate) mod key_text;
 mod leveldb;
 mod merge;

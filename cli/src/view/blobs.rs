@@ -50,12 +50,51 @@ pub(super) fn download(
         ExternalObject::FileSystemAccessHandle { .. } => return Err(nothing()),
     };
     answer.set_form(Form::Attachment {
-        name: name.map_or_else(|| format!("blob-{}", asked.object), Into::into),
+        name: name.map_or_else(|| name_of(blob, asked.object), Into::into),
         size: u64::try_from(blob.size_bytes).ok(),
     });
     io::copy(&mut content, &mut answer)?;
     Ok(())
 }
+
+/// A name for a blob, which has none: with the ending by which programs know its type.
+fn name_of(blob: &BlobInfo, number: usize) -> String {
+    let mime = blob.mime_type.to_string_lossy();
+    let mime = mime.split(';').next().unwrap_or_default().trim();
+    let ending = ENDINGS
+        .iter()
+        .find(|(known, _)| mime.eq_ignore_ascii_case(known));
+    match ending {
+        Some((_, ending)) => format!("blob-{number}.{ending}"),
+        None => format!("blob-{number}"),
+    }
+}
+
+/// The types that apps keep most.
+const ENDINGS: [(&str, &str); 22] = [
+    ("application/gzip", "gz"),
+    ("application/json", "json"),
+    ("application/pdf", "pdf"),
+    ("application/xml", "xml"),
+    ("application/zip", "zip"),
+    ("audio/mp4", "m4a"),
+    ("audio/mpeg", "mp3"),
+    ("audio/ogg", "ogg"),
+    ("audio/wav", "wav"),
+    ("audio/webm", "weba"),
+    ("image/avif", "avif"),
+    ("image/bmp", "bmp"),
+    ("image/gif", "gif"),
+    ("image/jpeg", "jpg"),
+    ("image/png", "png"),
+    ("image/svg+xml", "svg"),
+    ("image/webp", "webp"),
+    ("text/csv", "csv"),
+    ("text/html", "html"),
+    ("text/plain", "txt"),
+    ("video/mp4", "mp4"),
+    ("video/webm", "webm"),
+];
 
 fn nothing() -> Refusal {
     Refusal::NotFound("the record has no content there".to_owned())

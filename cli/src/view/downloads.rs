@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-use larder_backing_store::CursorDirection;
+use larder_backing_store::{CursorDirection, ErrorKind};
 use larder_leveldb::storage::DiskFileSystem;
 use larder_view::{Answer, Form, Refusal};
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::asked::{Content, InStore, OneRecord, Range, read};
 use super::blobs::{OneBlob, download as download_blob};
 use super::failed;
+use super::filter::Filter;
 use super::record::unreadable;
 use super::records::Cursor;
 use super::said::Said;
@@ -43,6 +44,7 @@ struct Seen {
     at: InStore,
     #[serde(flatten)]
     range: Range,
+    filter: Option<String>,
 }
 
 pub(super) fn download(
@@ -65,7 +67,7 @@ fn attachment(answer: &mut dyn Answer, name: String) {
 /// What is seen, a record a line (docs/format/jsonl.md).
 fn json_lines(
     stores: &Stores,
-    Seen { at, range }: Seen,
+    Seen { at, range, filter }: Seen,
     answer: &mut dyn Answer,
 ) -> Result<(), Refusal> {
     let open = stores.open(at.store)?;
@@ -73,6 +75,7 @@ fn json_lines(
     let direction = CursorDirection::from(range.direction);
     let ends = range.ends()?;
     let mut cursor = Cursor::open(looked, &ends.range()?, direction, None)?;
+    let filter = Filter::new(filter.as_deref());
     attachment(
         answer,
         format!("{}.jsonl", looked.object_store.name.to_string_lossy()),
@@ -83,8 +86,18 @@ fn json_lines(
     let mut reader = ValueReader::new(looked.store, looked.database.id, looked.object_store);
     while cursor.advance(&mut |_| ())? {
         let key = cursor.primary_key().map_err(refused)?;
-        let bytes = cursor.value().map_err(refused)?;
+        let bytes = match cursor.value() {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::Corruption => {
+                lines.record(key, &[], Err(&error.to_string()))?;
+                continue;
+            }
+            Err(error) => return Err(refused(error)),
+        };
         let written = reader.read(key, bytes, |tree, objects| {
+            if !filter.passes(key, tree, objects) {
+                return Ok(());
+            }
             let of =
                 |object| Ok(SavedObject::describe(looked.store, looked.database.id, object)?.0);
             let objects: io::Result<Vec<SavedObject>> = objects.iter().map(of).collect();
@@ -127,7 +140,8 @@ fn archive(stores: &Stores, content: &Content, mut answer: &mut dyn Answer) -> R
             Stop::Store(error) => refused(error),
         })?;
     writer.finish().map_err(failed)?;
-    attachment(answer, "archive.jsonl".to_owned());
+    let name = open.origin.shown.replace("://", "_").replace(':', "_");
+    attachment(answer, format!("{name}.jsonl"));
     // A temporary file of ours.
     #[expect(
         clippy::disallowed_methods,

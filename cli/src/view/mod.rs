@@ -6,6 +6,7 @@ mod command;
 mod counts;
 mod downloads;
 mod feed;
+mod filter;
 mod hidden;
 mod long_keys;
 mod preview;

@@ -1,7 +1,6 @@
 //! `records`: a page of an object store's or an index's records, by key.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ops::ControlFlow;
 
 use larder_backing_store::{
     CursorDirection, Damage, Error, ErrorKind, IndexCursor, KeyRange, Movement, RecordCursor,
@@ -13,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::answer_json;
 use super::asked::{InStore, Position, Range, read};
+use super::filter::Filter;
 use super::long_keys::LongKeys;
 use super::preview::Previewed;
 use super::shown::key;
 use super::stores::{Looked, OpenStore, Stores, problem_text, refused};
-use crate::find::{Pattern, fits};
 use crate::record::ValueReader;
 
 /// So many records come at most.
@@ -211,8 +210,7 @@ pub(super) fn records(
     let looked = open.looked(at)?;
     let direction = CursorDirection::from(range.direction);
     let ends = range.ends()?;
-    let filter = filter.filter(|text| !text.is_empty());
-    let pattern = filter.map(|text| Pattern::text(&text, true));
+    let filter = Filter::new(filter.as_deref());
     let mut cursor = Cursor::open(looked, &ends.range()?, direction, after.as_ref())?;
     let is_unique = matches!(
         direction,
@@ -255,12 +253,7 @@ pub(super) fn records(
         }
         passed += 1;
         key_bytes += cursor.primary_key().map_err(refused)?.as_bytes().len();
-        rows.extend(row(
-            &cursor,
-            &mut reader,
-            pattern.as_ref(),
-            &stores.long_keys,
-        )?);
+        rows.extend(row(&cursor, &mut reader, &filter, &stores.long_keys)?);
         last = Some(position(&cursor, &stores.long_keys)?);
     };
     problems.extend(lost(&open, looked));
@@ -295,7 +288,7 @@ fn position(cursor: &Cursor, keys: &LongKeys) -> Result<Value, Refusal> {
 fn row(
     cursor: &Cursor,
     reader: &mut ValueReader<'_>,
-    pattern: Option<&Pattern>,
+    filter: &Filter,
     keys: &LongKeys,
 ) -> Result<Option<Value>, Refusal> {
     let primary_key = cursor.primary_key().map_err(refused)?;
@@ -308,14 +301,11 @@ fn row(
         }
         Err(error) => return Err(refused(error)),
     };
-    let mut fitting = pattern.is_none();
     let shown = reader.read(primary_key, bytes, |tree, objects| {
-        if let Some(pattern) = pattern {
-            fitting = fits(primary_key, tree, objects, pattern) == ControlFlow::Break(());
-        }
-        fitting.then(|| Previewed { tree, objects }.to_json())
+        let passes = filter.passes(primary_key, tree, objects);
+        passes.then(|| Previewed { tree, objects }.to_json())
     });
-    if !fitting && shown.is_ok() {
+    if matches!(shown, Ok(None)) {
         return Ok(None);
     }
     let mut row = head(primary_key, bytes.len(), keys);

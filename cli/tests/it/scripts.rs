@@ -63,7 +63,7 @@ fn what_stands_behind_the_script_is_the_scripts() {
     assert_eq!(run(folder.path(), &[], b"").status.code(), Some(2));
 }
 
-/// Who means the option would lose what the script writes.
+/// Meant as the option, it would lose what the script writes.
 #[test]
 fn storage_behind_the_script_is_remarked_upon() {
     let noted = |arguments: &[&str]| {

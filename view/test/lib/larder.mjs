@@ -22,10 +22,11 @@ export function temporary(t) {
   return folder;
 }
 
-/** `larder view FOLDER`; gives the address of the page. */
-export async function view(t, folder, args = []) {
+/** `larder view FOLDER`, as the user `uid`; gives the address of the page. */
+export async function view(t, folder, { args = [], uid } = {}) {
   const child = spawn(LARDER, ["view", folder, "--no-open", "--port", "0", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
+    uid,
   });
   let errors = "";
   child.stderr.on("data", (bytes) => {

@@ -26,8 +26,8 @@ export async function closeBrowser() {
 }
 
 /** Opens the page on a folder. Faults of the page fail the test. */
-export async function open(t, folder, { args, ...options } = {}) {
-  const served = await view(t, folder, args);
+export async function open(t, folder, { args, uid, ...options } = {}) {
+  const served = await view(t, folder, { args, uid });
   const context = await (
     await browserOf()
   ).newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true, ...options });
