@@ -37,6 +37,13 @@ pub struct RowPlace {
 #[derive(Debug, Clone)]
 pub struct RowNames(Vec<DatabaseMetadata>);
 
+impl From<Vec<DatabaseMetadata>> for RowNames {
+    /// The names in metadata that has been read.
+    fn from(databases: Vec<DatabaseMetadata>) -> Self {
+        Self(databases)
+    }
+}
+
 impl RowNames {
     /// The names, as far as the rows of metadata can be read.
     #[must_use]

@@ -13,6 +13,7 @@ export const STATES = {
     "An earlier version of a row: a newer one with the same key is in the store, and the old bytes have not been cleaned up yet.",
   deleted: "The row was deleted, and its bytes have not been cleaned up yet.",
   deletion: "A note that a row was deleted. Earlier versions of the row may still be there.",
+  undone: "It was written in a transaction that had not ended when the browser did. The browser takes such transactions back.",
   undo: "What the browser has noted to take back a transaction that may not end. If the browser was killed in the middle, it puts these rows back.",
 };
 

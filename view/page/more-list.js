@@ -35,9 +35,15 @@ export class MoreList {
     fill(this.more);
     if (!quietly) fill(this.status, "Loading…");
     try {
-      const answer = await ask(this.question, { ...this.where, after: this.after, limit: LIMIT }, { signal });
-      const { count, after } = this.take(answer);
-      this.after = after ?? this.after;
+      let answer;
+      let count = 0;
+      // A piece may have been looked through without anything in it.
+      do {
+        answer = await ask(this.question, { ...this.where, after: this.after, limit: LIMIT }, { signal });
+        const taken = this.take(answer);
+        this.after = taken.after ?? this.after;
+        ({ count } = taken);
+      } while (count === 0 && answer.more);
       this.count += count;
       this.isWhole = !answer.more;
       fill(this.status, this.say(this.count, answer.more));

@@ -115,7 +115,7 @@ export class Provenance {
 
   /** A button that shows another version. */
   #shower({ state, sequence }) {
-    if (state !== "live" && state !== "overwritten") return null;
+    if (state === "deletion" || state === "lost") return null;
     if (sequence === this.row.sequence) return "this one";
     const { sequence: _, ...record } = this.where;
     const where = state === "live" ? record : { ...record, sequence };

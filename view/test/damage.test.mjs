@@ -74,7 +74,7 @@ test("rows that pages do not see are listed with their reason", async (t) => {
     .locator(".hidden-rows tbody tr")
     .evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
   for (const row of rows) {
-    assert.match(row[0], /^(stale|overwritten|deleted|deletion|undo)$/);
+    assert.match(row[0], /^(stale|overwritten|deleted|deletion|undone|undo)$/);
     assert.ok(row[6].length > 10, row.join(" | "));
   }
 });

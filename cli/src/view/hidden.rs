@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::answer_json;
 use super::asked::{Hex, InStore, read};
+use super::fate::{Fate, Fates};
 use super::preview::Previewed;
-use super::row::engine;
 use super::shown::limited;
-use super::stores::{OpenStore, Stores};
+use super::stores::{OpenStore, Stores, engine};
 use crate::record::ValueReader;
 use crate::rows::{State, class, state, value_text};
 
@@ -60,22 +60,20 @@ pub(super) fn hidden(
     let (mut rows, mut passed, mut more) = (Vec::new(), 0, false);
     // The key whose entries come now, the newest first. A page ends between two keys.
     let mut current: Vec<u8> = Vec::new();
-    let mut newest = EntryKind::Value;
+    let mut fates = Fates::of(&open.store);
     while entries.advance().map_err(engine)? {
         let key = entries.key();
         // It was in the page before.
         if before.is_some_and(|before| key == before) {
             continue;
         }
-        let is_hidden = key == current;
-        if !is_hidden {
+        if key != current {
             if rows.len() >= limit || passed >= PASSED_MAX {
                 more = true;
                 break;
             }
             current.clear();
             current.extend_from_slice(key);
-            newest = entries.kind();
         }
         passed += 1;
         let decoded = RowKey::decode_exact(key);
@@ -87,8 +85,8 @@ pub(super) fn hidden(
             Err(_) => {}
         }
         let value = entries.value().map_err(engine)?;
-        let kinds = (entries.kind(), is_hidden.then_some(newest));
-        let Some((state, why)) = hidden_state(&open, &decoded, kinds, value) else {
+        let fate = fates.next(&entries)?;
+        let Some((state, why)) = hidden_state(&open, &decoded, fate, value) else {
             continue;
         };
         let record = match (&decoded, entries.kind()) {
@@ -211,38 +209,36 @@ fn record(stores: &Stores, open: &OpenStore, row: &RecordKey<'_>, bytes: &[u8]) 
     Some(record)
 }
 
-/// Why a page does not see a row, if it does not. `newest`: what the newest row of its key is, if that is another.
+/// The state of a row that a page does not see, and why it does not.
 fn hidden_state(
     open: &OpenStore,
     decoded: &Result<RowKey<'_>, larder_codec::Error>,
-    (kind, newest): (EntryKind, Option<EntryKind>),
+    fate: Fate,
     value: &[u8],
 ) -> Option<(&'static str, &'static str)> {
-    if kind == EntryKind::Deletion {
-        return Some((
-            "deletion",
-            "it says that the row was deleted; older ones of this key may follow",
-        ));
-    }
-    if kind == EntryKind::Lost {
-        return None;
-    }
-    match newest {
-        Some(EntryKind::Deletion) => {
-            return Some(("deleted", "it was deleted, and its bytes are still there"));
+    let why = match (fate, decoded) {
+        (Fate::Lost, _) => return None,
+        (Fate::Live | Fate::Undone, Ok(RowKey::Scopes(_))) => {
+            return Some((
+                "undo",
+                "Chromium wrote it to be able to take back a transaction that has not ended, or to clean up behind one that has",
+            ));
         }
-        Some(_) => return Some(("overwritten", "a newer row of this key hides it")),
-        None => {}
-    }
-    match decoded {
-        Ok(RowKey::Scopes(_)) => Some((
-            "undo",
-            "Chromium wrote it to be able to take back a transaction that has not ended, or to clean up behind one that has",
-        )),
-        Ok(row) if state(&open.store, row, value) == State::Stale => Some((
-            "stale",
-            "the record that it leads to has changed since, or is deleted: Chromium passes over it and removes it some day",
-        )),
-        _ => None,
-    }
+        (Fate::Live, Ok(row)) if state(&open.store, row, value) == State::Stale => {
+            return Some((
+                "stale",
+                "the record that it leads to has changed since, or is deleted: Chromium passes over it and removes it some day",
+            ));
+        }
+        (Fate::Live, _) => return None,
+        (Fate::Overwritten, _) => "a newer row of this key hides it",
+        (Fate::Deleted, _) => "it was deleted, and its bytes are still there",
+        (Fate::Deletion, _) => {
+            "it says that the row was deleted; older ones of this key may follow"
+        }
+        (Fate::Undone, _) => {
+            "its transaction had not ended when the browser did, and is taken back"
+        }
+    };
+    Some((fate.name(), why))
 }

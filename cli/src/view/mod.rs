@@ -5,6 +5,7 @@ mod blobs;
 mod command;
 mod counts;
 mod downloads;
+mod fate;
 mod feed;
 mod filter;
 mod hidden;

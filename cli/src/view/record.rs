@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asked::{InStore, OneRecord, read};
+use super::fate::Fate;
 use super::shown::key;
 use super::stores::{Looked, Stores};
 use super::version::Version;
@@ -68,8 +69,8 @@ pub(super) fn record(
         "primaryKeyHex": stores.long_keys.shown(version.primary_key.as_bytes()),
         "size": version.value.len(),
     });
-    if let Some(past) = version.past() {
-        head["past"] = past.into();
+    if version.fate != Fate::Live {
+        head["past"] = version.fate.name().into();
     }
     let browser = Browser::of_schema(looked.store.schema_version());
     let (mut external, mut problems) = (Vec::new(), Vec::new());

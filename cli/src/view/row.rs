@@ -2,16 +2,16 @@
 
 use larder_codec::row_key::RecordTable;
 use larder_codec::value::Envelope;
-use larder_leveldb::EntryKind;
 use larder_view::{Answer, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer_json;
 use super::asked::{OneRecord, read};
+use super::fate::Fate;
 use super::shown::limited;
-use super::stores::{Stores, refused};
-use super::version::{Row, Version, row_key, rows};
+use super::stores::{Stores, engine};
+use super::version::{Version, each_row, row_key};
 use crate::display::{Hex, Size};
 
 /// So many bytes come at once.
@@ -36,7 +36,6 @@ pub(super) fn row(stores: &Stores, asked: &Value, answer: &mut dyn Answer) -> Re
     let shown = bytes.get(offset..).unwrap_or_default();
     let shown = shown.get(..BYTES_MAX).unwrap_or(shown);
     let key = row_key(looked, version.primary_key, RecordTable::Data);
-    let rows = rows(looked, version.primary_key, RecordTable::Data)?;
     let mut row = json!({
         "rowKeyHex": limited(Hex(&key), 2 * BYTES_MAX),
         "size": bytes.len(),
@@ -47,38 +46,35 @@ pub(super) fn row(stores: &Stores, asked: &Value, answer: &mut dyn Answer) -> Re
     if let Some(number) = version.number {
         row["version"] = number.into();
     }
-    let is_this = |row: &&Row| one.sequence.is_none_or(|asked| row.sequence == asked);
-    if let Some(found) = rows.iter().find(is_this) {
-        row["sequence"] = found.sequence.into();
-        row["file"] = found.file.clone().into();
+    // Further bytes come from the same row.
+    if offset > 0 {
+        return answer_json(answer, &row);
     }
-    row["history"] = rows
-        .iter()
-        .take(HISTORY_MAX)
-        .enumerate()
-        .map(listed)
-        .collect();
+    let mut history = Vec::new();
+    each_row(
+        looked,
+        version.primary_key,
+        RecordTable::Data,
+        |fate, entry| {
+            let is_this = match one.sequence {
+                Some(sequence) => entry.sequence() == sequence,
+                None => fate == Fate::Live,
+            };
+            if is_this {
+                row["sequence"] = entry.sequence().into();
+                row["file"] = entry.file_name().into();
+            }
+            history.push(json!({
+                "sequence": entry.sequence(),
+                "state": fate.name(),
+                "file": entry.file_name(),
+                "size": entry.value().map_err(engine)?.len(),
+            }));
+            Ok(history.len() < HISTORY_MAX)
+        },
+    )?;
+    row["history"] = history.into();
     answer_json(answer, &row)
-}
-
-/// A row of this key that is still in LevelDB's files.
-fn listed((at, row): (usize, &Row)) -> Value {
-    let state = match (row.kind, at) {
-        (EntryKind::Value, 0) => "live",
-        (EntryKind::Value, _) => "overwritten",
-        (EntryKind::Deletion, _) => "deletion",
-        (EntryKind::Lost, _) => "lost",
-    };
-    json!({
-        "sequence": row.sequence,
-        "state": state,
-        "file": row.file,
-        "size": row.size,
-    })
-}
-
-pub(super) fn engine(error: larder_leveldb::Error) -> Refusal {
-    refused(error.into())
 }
 
 /// What is around V8's bytes, in words.

@@ -76,8 +76,7 @@ pub(super) struct OpenStore {
     pub(super) number: usize,
     pub(super) generation: u64,
     pub(super) store: Store,
-    pub(super) databases: Vec<DatabaseMetadata>,
-    /// What its rows belong to.
+    /// Its databases, and the names of what its rows belong to.
     pub(super) names: RowNames,
     pub(super) origin: StoreOrigin,
     /// What is to be read before its content.
@@ -198,8 +197,7 @@ impl Stores {
         let place = store.paths().leveldb.display().to_string();
         report_notes(&*self.fs, &store, &mut report);
         let mut problems = Vec::new();
-        let databases = store.databases(&mut problems).map_err(refused)?;
-        let names = RowNames::of(&store);
+        let names = RowNames::from(store.databases(&mut problems).map_err(refused)?);
         for problem in store.recovery().problems.iter().chain(&problems) {
             report.damage(&place, problem_text(&names, problem));
         }
@@ -209,7 +207,7 @@ impl Stores {
         let bucket_name = locked(&self.bucket_names).get(&*self.fs, paths, |file, why| {
             report.note(file.display(), why)
         });
-        let origin = StoreOrigin::of(&store, &databases, bucket_name);
+        let origin = StoreOrigin::of(&store, names.databases(), bucket_name);
         // The page shows them with the store.
         let without_place = |text: String| match text.strip_prefix(&place) {
             Some(rest) => rest.trim_start_matches([':', ' ']).to_owned(),
@@ -219,7 +217,6 @@ impl Stores {
         Ok(OpenStore {
             number,
             generation,
-            databases,
             names,
             origin,
             store,
@@ -283,7 +280,7 @@ impl OpenStore {
 
     /// The database of this id.
     pub(super) fn database(&self, id: i64) -> Result<&DatabaseMetadata, Refusal> {
-        let mut all = self.databases.iter();
+        let mut all = self.names.databases().iter();
         let found = all.find(|database| database.id.get() == id);
         found.ok_or_else(|| Refusal::NotFound(format!("there is no database {id}")))
     }
@@ -348,6 +345,11 @@ pub(super) fn refused(error: larder_backing_store::Error) -> Refusal {
         ErrorKind::NotAStore => Refusal::NotFound(error.to_string()),
         _ => Refusal::Failed(error.to_string()),
     }
+}
+
+/// As [`refused`], of the engine.
+pub(super) fn engine(error: larder_leveldb::Error) -> Refusal {
+    refused(error.into())
 }
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

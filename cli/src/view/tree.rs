@@ -72,7 +72,8 @@ pub(super) fn store(
     place["generation"] = open.generation.into();
     place["origin"] = open.origin.shown.clone().into();
     place["databases"] = open
-        .databases
+        .names
+        .databases()
         .iter()
         .map(|one| database(&open, one))
         .collect();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::support::{for_every_golden_store, larder, stderr};
+use crate::support::{for_every_golden_store, larder, run_script, stderr};
 use larder_fixtures::Fixture;
 use larder_fixtures::canonical::{comparable, with_large_stack};
 use serde_json::{Value, json};
@@ -245,18 +245,8 @@ fn stores_of_two_browsers_differ_where_their_browsers_say_so() {
 /// A folder with the store that a script makes.
 fn made(script: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("script.js");
-    fs::write(&file, script).unwrap();
     let storage = dir.path().join("IndexedDB");
-    let output = larder([
-        "run".as_ref(),
-        "--storage".as_ref(),
-        storage.as_os_str(),
-        "--origin".as_ref(),
-        "https://a.example".as_ref(),
-        file.as_os_str(),
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    run_script(&storage, &["--origin", "https://a.example"], script);
     dir
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::support::{for_every_golden_store, larder, stderr};
+use crate::support::{for_every_golden_store, larder, run_script, stderr};
 use larder_fixtures::Fixture;
 use larder_fixtures::canonical::comparable;
 use serde_json::Value;
@@ -293,17 +293,9 @@ fn a_search_without_meaning_is_refused() {
 #[test]
 fn nothing_found_is_no_error_and_a_terminal_is_not_driven() {
     let dir = tempfile::tempdir().unwrap();
-    let script = dir.path().join("s.js");
-    let source = "indexedDB.open('a', 1).onupgradeneeded = event => event.target.result.createObjectStore('b').put('x\\x1b[31mred', 'k');";
-    std::fs::write(&script, source).unwrap();
+    let script = "indexedDB.open('a', 1).onupgradeneeded = event => event.target.result.createObjectStore('b').put('x\\x1b[31mred', 'k');";
     let folder = dir.path().join("IndexedDB");
-    let run = [
-        "run".as_ref(),
-        "--storage".as_ref(),
-        folder.as_os_str(),
-        script.as_os_str(),
-    ];
-    assert!(larder(run).status.success());
+    run_script(&folder, &[], script);
     let search = |text: &str| larder(["find".as_ref(), folder.as_os_str(), text.as_ref()]);
     let output = search("red");
     let shown = String::from_utf8(output.stdout).unwrap();

@@ -12,7 +12,7 @@ use larder_fixtures::OpenFixture;
 use nix::sys::stat::Mode;
 use serde_json::Value;
 
-use crate::support::{larder, stderr};
+use crate::support::{larder, run_script, stderr};
 
 const SECRET: &[u8] = b"this file belongs to somebody else";
 
@@ -335,20 +335,12 @@ fn a_store_that_a_script_makes_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
 
     let dir = tempfile::tempdir().unwrap();
-    let script = dir.path().join("script.js");
-    let text = "
+    let script = "
         const request = indexedDB.open('d');
         request.onupgradeneeded = () => request.result.createObjectStore('s').put(new Blob(['content']), 1);
         request.onsuccess = () => console.log('made');";
-    fs::write(&script, text).unwrap();
     let storage = dir.path().join("profile/IndexedDB");
-    let output = larder([
-        "run".as_ref(),
-        "--storage".as_ref(),
-        storage.as_os_str(),
-        script.as_os_str(),
-    ]);
-    assert_eq!(output.stdout, b"made\n", "{}", stderr(&output));
+    assert_eq!(run_script(&storage, &[], script), "made\n");
     let mut pending = vec![dir.path().join("profile")];
     let mut seen = 0;
     while let Some(path) = pending.pop() {

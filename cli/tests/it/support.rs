@@ -1,5 +1,6 @@
 //! Running the command in tests.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -13,6 +14,19 @@ pub(crate) fn larder<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Ite
         .args(arguments)
         .output()
         .unwrap()
+}
+
+/// Runs a script with its databases in this folder, and returns what it prints.
+pub(crate) fn run_script(storage: &Path, options: &[&str], script: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script.js");
+    std::fs::write(&file, script).unwrap();
+    let mut arguments = vec!["run".as_ref(), "--storage".as_ref(), storage.as_os_str()];
+    arguments.extend(options.iter().map(OsStr::new));
+    arguments.push(file.as_os_str());
+    let output = larder(arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Runs `larder dump --format canonical --digests` on a store: the form of the expectations.

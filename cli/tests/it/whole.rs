@@ -8,7 +8,7 @@ use larder_fixtures::canonical::{comparable, first_difference, with_large_stack}
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::{dump_canonical, larder, stderr};
+use crate::support::{dump_canonical, larder, run_script, stderr};
 
 /// Members that only the whole form has.
 const ONLY_WHOLE: [&str; 4] = ["stored", "stack", "immutable", "lengthTracking"];
@@ -119,18 +119,6 @@ fn the_whole_form_of_every_golden_store_digested_is_what_its_browser_showed() {
     });
 }
 
-fn run_script(storage: &Path, script: &str) {
-    let file = storage.with_extension("js");
-    fs::write(&file, script).unwrap();
-    let output = larder([
-        "run".as_ref(),
-        "--storage".as_ref(),
-        storage.as_os_str(),
-        file.as_os_str(),
-    ]);
-    assert!(output.status.success(), "{}", stderr(&output));
-}
-
 const LONG: &str = "
     const request = indexedDB.open('d');
     request.onupgradeneeded = () => {
@@ -147,7 +135,7 @@ const LONG: &str = "
 fn long_strings_bytes_and_blobs_come_out_whole_and_stacks_with_them() {
     let dir = tempfile::tempdir().unwrap();
     let storage = dir.path().join("IndexedDB");
-    run_script(&storage, LONG);
+    run_script(&storage, &[], LONG);
     let output = dump_whole(&storage);
     assert!(output.status.success(), "{}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -176,7 +164,7 @@ fn long_strings_bytes_and_blobs_come_out_whole_and_stacks_with_them() {
 fn a_blob_that_is_gone_costs_the_whole_form_that_blob_alone() {
     let dir = tempfile::tempdir().unwrap();
     let storage = dir.path().join("IndexedDB");
-    run_script(&storage, LONG);
+    run_script(&storage, &[], LONG);
     let blobs = storage.join("https_localhost_0.indexeddb.blob");
     for folder in fs::read_dir(blobs.join("1")).unwrap() {
         for file in fs::read_dir(folder.unwrap().path()).unwrap() {

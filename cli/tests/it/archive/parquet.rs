@@ -11,7 +11,7 @@ use larder_fixtures::sampled;
 use serde_json::{Value, json};
 
 use super::{folder, run};
-use crate::support::{larder, stderr};
+use crate::support::{larder, run_script, stderr};
 
 /// Stores that differ in what is in them.
 const STORES: [&str; 4] = ["c156-lite", "c131-lite", "c75-lite", "pouchdb"];
@@ -180,16 +180,8 @@ const SCRIPT: &str = r#"
 
 #[cfg(feature = "scripts")]
 fn scripted(dir: &Path) -> PathBuf {
-    let script = dir.join("script.js");
-    fs::write(&script, SCRIPT).unwrap();
     let stores = dir.join("stores");
-    let made = larder([
-        "run".as_ref(),
-        "--storage".as_ref(),
-        stores.as_os_str(),
-        script.as_os_str(),
-    ]);
-    assert!(made.status.success(), "{}", stderr(&made));
+    run_script(&stores, &[], SCRIPT);
     stores
 }
 

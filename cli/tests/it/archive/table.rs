@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use super::{folder, run};
-use crate::support::{larder, stderr};
+use crate::support::{run_script, stderr};
 
 const SCRIPT: &str = "
     const request = indexedDB.open('d', 1);
@@ -44,16 +44,8 @@ fn table(from: &Path, to: &Path, options: &[&str]) -> Output {
 #[test]
 fn a_table_has_a_row_for_each_record_and_a_column_for_each_property() {
     let dir = folder();
-    let script = dir.path().join("script.js");
-    fs::write(&script, SCRIPT).unwrap();
     let stores = dir.path().join("stores");
-    let made = larder([
-        "run".as_ref(),
-        "--storage".as_ref(),
-        stores.as_os_str(),
-        script.as_os_str(),
-    ]);
-    assert!(made.status.success(), "{}", stderr(&made));
+    run_script(&stores, &[], SCRIPT);
     let to = dir.path().join("a.csv");
     let refused = |options: &[&str], status: i32, words: &str| {
         let output = table(&stores, &to, options);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{copy, files, folder, leveldb_in};
 use crate::support::{
-    compare_with_browser, dump_canonical, for_every_golden_store, larder, stderr,
+    compare_with_browser, dump_canonical, for_every_golden_store, larder, run_script, stderr,
 };
 
 fn check(fixture: &Fixture) -> Result<(), String> {
@@ -60,21 +60,13 @@ const SCHEMA: &str = "
       PUTS
     };";
 
+const ORIGIN: [&str; 2] = ["--origin", "https://a.example"];
+
 /// A folder with the store of a script.
 fn store_of(puts: &str) -> tempfile::TempDir {
     let dir = folder();
-    let script = dir.path().join("script.js");
-    std::fs::write(&script, SCHEMA.replace("PUTS", puts)).unwrap();
     let storage = dir.path().join("stores");
-    let run = larder([
-        "run".as_ref(),
-        "--storage".as_ref(),
-        storage.as_os_str(),
-        "--origin".as_ref(),
-        "https://a.example".as_ref(),
-        script.as_os_str(),
-    ]);
-    assert!(run.status.success(), "{}", stderr(&run));
+    run_script(&storage, &ORIGIN, &SCHEMA.replace("PUTS", puts));
     dir
 }
 
@@ -254,17 +246,7 @@ fn what_cannot_be_merged_is_refused_with_what_to_do() {
     drop(held);
     let newer = store_of("");
     let storage = newer.path().join("stores");
-    let script = newer.path().join("script.js");
-    std::fs::write(&script, "indexedDB.open('d', 2)").unwrap();
-    let run = larder([
-        "run".as_ref(),
-        "--storage".as_ref(),
-        storage.as_os_str(),
-        "--origin".as_ref(),
-        "https://a.example".as_ref(),
-        script.as_os_str(),
-    ]);
-    assert!(run.status.success(), "{}", stderr(&run));
+    run_script(&storage, &ORIGIN, "indexedDB.open('d', 2)");
     refused(
         newer.path(),
         &["--on-conflict", "skip"],

@@ -1,12 +1,10 @@
 //! Limits, filters, searches, hidden rows, downloads.
 
-use std::fs;
-
 use larder_view::{Form, Refusal};
 use serde_json::{Value, json};
 
 use super::support::{Asked, Kept, Place, view};
-use crate::support::{larder, stderr};
+use crate::support::{larder, run_script};
 
 /// Database and object store of these names in a store.
 fn place(viewed: &Asked<'_>, database: &str, object_store: &str) -> Place {
@@ -203,16 +201,8 @@ fn rows_that_no_page_sees_are_shown_with_why() {
 #[test]
 fn versions_that_pages_no_longer_see_are_shown_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let script = folder.path().join("script.js");
-    fs::write(&script, VERSIONS).unwrap();
     let storage = folder.path().join("IndexedDB");
-    let run = larder([
-        "run".as_ref(),
-        "--storage".as_ref(),
-        storage.as_os_str(),
-        script.as_os_str(),
-    ]);
-    assert!(run.status.success(), "{}", stderr(&run));
+    run_script(&storage, &[], VERSIONS);
     let viewer = view(&storage);
     let viewed = Asked(&viewer);
     let asked = json!({"store": 0, "database": 1, "objectStore": 1, "limit": 50, "records": true});
@@ -281,6 +271,32 @@ fn versions_that_pages_no_longer_see_are_shown_whole() {
     );
     let none = ask("record", &page["rows"][2], json!({"sequence": 1}));
     assert!(none.unwrap_err().contains("not in the files any more"));
+}
+
+/// In a store whose last transaction had not ended, what pages see is not the newest row of each key.
+#[test]
+fn what_is_taken_back_is_not_what_pages_see_and_what_they_see_is_not_hidden() {
+    let fixture = larder_fixtures::get("c156-killed-spill").open();
+    let viewer = view(fixture.dir());
+    let viewed = Asked(&viewer);
+    let asked = json!({"store": 0, "limit": 500, "records": true});
+    let page = viewed.json("hidden", &asked).unwrap();
+    let rows = page["rows"].as_array().unwrap();
+    let (mut undone, mut seen) = (0, 0);
+    for row in rows {
+        let mut one = row["record"].clone();
+        one.as_object_mut().unwrap().remove("value");
+        let mut version = one.clone();
+        version["sequence"] = row["sequence"].clone();
+        let version = viewed.json("record", &version).unwrap();
+        assert_eq!(version["past"], row["state"], "{row}");
+        undone += usize::from(row["state"] == "undone");
+        if let Ok(now) = viewed.json("row", &one) {
+            assert_ne!(now["sequence"], row["sequence"], "{row}");
+            seen += 1;
+        }
+    }
+    assert!(undone > 100 && seen > 0, "{undone} undone, {seen} seen");
 }
 
 const VERSIONS: &str = "
