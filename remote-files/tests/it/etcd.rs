@@ -9,7 +9,7 @@ use larder_remote_files::{
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn connect(url: &str, options: EtcdOptions) -> larder_remote_files::Result<Etcd> {
     Etcd::connect(EtcdUrl::parse(url)?.endpoints(), options)
@@ -199,11 +199,13 @@ fn three_nodes() {
         let mut commit = Commit::default();
         commit.put(b"round".to_vec(), vec![round]);
         // The node that has come back may not take connections yet, and a catalogue sends a commit once. This one may be made twice.
-        let until = Instant::now() + setting.patience;
+        let pause = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
         let committed = loop {
             match setting.catalogue.commit(&commit) {
-                Err(error) if error.may_pass() && Instant::now() < until => {
-                    std::thread::sleep(Duration::from_millis(50));
+                Err(error) if error.may_pass() && waited < setting.patience => {
+                    std::thread::sleep(pause);
+                    waited += pause;
                 }
                 committed => break committed,
             }
