@@ -6,7 +6,7 @@ use larder_view::Refusal;
 
 use super::stores::{engine, refused};
 
-/// It.
+/// What has become of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Pages see it.
@@ -37,7 +37,7 @@ impl Fate {
     }
 }
 
-/// Finds it for one row after the other, as they lie: by key, the newest first.
+/// Finds what has become of one row after the other, as they lie: by key, the newest first.
 pub(super) struct Fates {
     /// What pages see, where that need not be the newest row of a key: transactions are taken back, or their deletions done.
     seen: Option<StoreRows>,
