@@ -1,0 +1,1 @@
+//! A database and a page that have the same content.
