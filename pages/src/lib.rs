@@ -34,9 +34,9 @@ pub use object::{
     Splitter, WindowSide, sha256_with_length,
 };
 pub use page::{
-    ChangeSource, CollectPolicy, Collected, Connection, Journal, KEY_LEN_MAX, ListLimits, Listed,
-    ListedEntry, Page, PageChange, PageChangeState, PageOptions, PieceReader, PrunePolicy, Pulled,
-    Snapshot, ValueReference, Watcher,
+    ChangeSource, CollectPolicy, Collected, Connection, Incoming, Journal, KEY_LEN_MAX, ListLimits,
+    Listed, ListedEntry, Outgoing, Page, PageChange, PageChangeState, PageOptions, PieceReader,
+    PrunePolicy, Pulled, Snapshot, ValueReference, Watcher,
 };
 pub use repository::{
     EVICTION_AGE, LEDGER_NAME_LEN_MAX, Ledger, OpenPage, PageId, PageUse, Place, Repository,

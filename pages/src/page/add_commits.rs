@@ -1,11 +1,13 @@
 //! Commits and pieces, made here or come from elsewhere, into rows.
 
+#[cfg(doc)]
+use super::Incoming;
 use super::pieces::references;
 use super::staged::Staged;
 use super::{Inner, Page};
 use crate::commit::{Commit, CommitId};
-use crate::error::{Error, ErrorKind, Result};
-use crate::object::{ObjectIdentifier, ObjectType, Piece, PieceSink};
+use crate::error::{Error, Result};
+use crate::object::{ObjectIdentifier, ObjectType};
 use crate::rows::{PieceStatus, ReferenceSource};
 use crate::tree::Tree;
 use larder_leveldb::write_batch::BatchWriter;
@@ -64,7 +66,7 @@ impl Inner {
     }
 
     /// Stages what of a tree is transient to be raised: a piece that is not has nothing transient below it.
-    fn raise_tree(&self, staged: &mut Staged<'_>, root: ObjectIdentifier) -> Result<()> {
+    pub(super) fn raise_tree(&self, staged: &mut Staged<'_>, root: ObjectIdentifier) -> Result<()> {
         let mut open = vec![root];
         while let Some(id) = open.pop() {
             if !staged.raise_piece(id)? {
@@ -101,41 +103,7 @@ impl Inner {
 }
 
 impl Page {
-    /// Takes a piece that came from elsewhere. What it refers to must be here before it, but for lazy values. Until
-    /// [`add_commits`](Self::add_commits) has taken a commit that needs it, it is as good as nothing.
-    ///
-    /// # Errors
-    /// `Corruption` if the content does not have that name or does not decode; `Usage` if what it refers to is not here; those of the engine.
-    pub fn add_piece(&self, id: &ObjectIdentifier, content: &[u8]) -> Result<()> {
-        if id.digest.is_inline() || !id.digest.is_of(content) {
-            return Err(Error::corruption(format!(
-                "{} bytes that are not piece {:?}",
-                content.len(),
-                id.digest
-            )));
-        }
-        let inner = &*self.0;
-        let _writing = inner.writing();
-        let references = references(inner, id, content)?;
-        for reference in &references {
-            let is_eager = reference.priority == crate::object::Priority::Eager;
-            if is_eager && inner.status(&reference.identifier)?.is_none() {
-                return Err(Error::usage(format!(
-                    "piece {:?} comes before {:?}, which it refers to",
-                    id.digest, reference.identifier.digest
-                )));
-            }
-        }
-        let mut staged = Staged::new(inner);
-        staged.put(Piece {
-            identifier: *id,
-            content,
-            references: &references,
-        })?;
-        inner.write(&mut staged.finish(PieceStatus::Transient))
-    }
-
-    /// Takes commits that came from elsewhere, all or none: each after its parents, and after the pieces of its tree ([`add_piece`](Self::add_piece)).
+    /// Takes commits that came from elsewhere, all or none: each after its parents, and after the pieces of its tree ([`Incoming::add_pieces`]).
     /// Those that are here already are passed over; one that comes from the cloud counts as synced then.
     ///
     /// # Errors
@@ -183,34 +151,5 @@ impl Page {
         drop(writing);
         inner.notify_branches();
         Ok(new)
-    }
-
-    /// Takes a value that is here no more, or never was: a lazy one, whose entry is in a tree that is here.
-    ///
-    /// # Errors
-    /// As [`add_piece`](Self::add_piece); `NeedsFetch` if nothing refers to it.
-    pub fn add_lazy_piece(
-        &self,
-        id: &ObjectIdentifier,
-        content: &[u8],
-        source: ChangeSource,
-    ) -> Result<()> {
-        self.add_piece(id, content)?;
-        let inner = &*self.0;
-        let _writing = inner.writing();
-        let mut has_reference = false;
-        inner.each_key(&inner.dialect.references_to(&id.digest), |_| {
-            has_reference = true;
-            Ok(false)
-        })?;
-        if !has_reference {
-            return Err(Error::new(
-                ErrorKind::NeedsFetch,
-                format!("nothing on this device refers to piece {:?}", id.digest),
-            ));
-        }
-        let mut staged = Staged::new(inner);
-        inner.raise_tree(&mut staged, *id)?;
-        inner.write(&mut staged.finish(source.status()))
     }
 }

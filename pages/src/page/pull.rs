@@ -2,7 +2,7 @@
 
 use super::add_commits::ChangeSource;
 use super::pieces::references;
-use super::{Inner, Page, Pin};
+use super::{Incoming, Inner, Page, Pin};
 use crate::commit::{Commit, CommitId};
 use crate::error::{Error, Result};
 use crate::object::{ObjectIdentifier, Priority};
@@ -22,7 +22,7 @@ impl Page {
     /// `with_lazy` says so. Nothing is merged by that.
     ///
     /// # Errors
-    /// `NeedsFetch` if the other page has not all of it; those of [`add_piece`](Self::add_piece) and [`add_commits`](Self::add_commits). What was
+    /// `NeedsFetch` if the other page has not all of it; those of [`Incoming::add_pieces`] and [`add_commits`](Self::add_commits). What was
     /// taken whole stays, and the next call goes on.
     pub fn pull_from(&self, other: &Page, with_lazy: bool) -> Result<Pulled> {
         let mut pulled = Pulled::default();
@@ -32,11 +32,9 @@ impl Page {
             .map(|head| Pin::commit(&other.0, head))
             .collect();
         for (_, commit) in self.missing(other)? {
-            // Pieces that are on their way have no commit yet: they must not be collected.
-            let mut held = Vec::new();
-            self.pull_piece(&other.0, commit.root(), with_lazy, &mut held)?;
-            pulled.pieces += held.len() as u64;
-            let added = self.add_commits(&[commit.as_bytes()], ChangeSource::Peer)?;
+            let mut incoming = self.incoming();
+            pulled.pieces += pull_piece(&mut incoming, &other.0, commit.root(), with_lazy)?;
+            let added = incoming.add_commits(&[commit.as_bytes()], ChangeSource::Peer)?;
             pulled.commits += added.len() as u64;
         }
         drop(pins);
@@ -59,34 +57,29 @@ impl Page {
         }
         Ok(missing)
     }
+}
 
-    /// Takes a piece, after what it refers to. A piece that is here has all of that here. Levels of trees and indexes bound the depth.
-    fn pull_piece(
-        &self,
-        other: &Inner,
-        id: ObjectIdentifier,
-        with_lazy: bool,
-        held: &mut Vec<Pin>,
-    ) -> Result<()> {
-        if id.digest.is_inline() {
-            return Ok(());
-        }
-        // Under the lock: what is found here cannot be collected before it is pinned.
-        let writing = self.0.writing();
-        let pin = Pin::piece(&self.0, id);
-        let status = self.0.status(&id)?;
-        drop(writing);
-        if status.is_some() {
-            held.push(pin);
-            return Ok(());
-        }
-        let content = other.content(&id)?;
-        for reference in references(other, &id, &content)? {
-            if reference.priority == Priority::Eager || with_lazy {
-                self.pull_piece(other, reference.identifier, with_lazy, held)?;
-            }
-        }
-        held.push(pin);
-        self.add_piece(&id, &content)
+/// Takes a piece, after what it refers to: how many that were not inline. A piece that is here has all of that here. Levels of trees and indexes bound
+/// the depth.
+fn pull_piece(
+    incoming: &mut Incoming,
+    other: &Inner,
+    id: ObjectIdentifier,
+    with_lazy: bool,
+) -> Result<u64> {
+    if id.digest.is_inline() {
+        return Ok(0);
     }
+    if incoming.has_piece(&id)? {
+        return Ok(1);
+    }
+    let content = other.content(&id)?;
+    let mut count = 1;
+    for reference in references(other, &id, &content)? {
+        if reference.priority == Priority::Eager || with_lazy {
+            count += pull_piece(incoming, other, reference.identifier, with_lazy)?;
+        }
+    }
+    incoming.add_pieces(&[(id, &content)])?;
+    Ok(count)
 }

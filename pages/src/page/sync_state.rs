@@ -70,43 +70,38 @@ impl Page {
         Ok(pieces)
     }
 
-    /// Notes that a commit has been synced. What its tree needs must have been before.
+    /// Notes that pieces and commits have been synced, in one write. What a commit's tree needs must have been before, or be among them.
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn mark_commit_synced(&self, id: CommitId) -> Result<()> {
+    pub fn mark_synced(&self, pieces: &[ObjectIdentifier], commits: &[CommitId]) -> Result<()> {
         let inner = &*self.0;
         let _writing = inner.writing();
         let mut batch = BatchWriter::new();
-        batch.delete(&inner.dialect.unsynced_commit(id));
+        for id in pieces {
+            if inner.status(id)? == Some(PieceStatus::Local) {
+                batch.delete(&inner.dialect.status(PieceStatus::Local, id));
+                batch.put(&inner.dialect.status(PieceStatus::Synced, id), &[]);
+            }
+        }
+        for id in commits {
+            batch.delete(&inner.dialect.unsynced_commit(*id));
+        }
         inner.write(&mut batch)?;
-        if inner.options.collect != super::CollectPolicy::Never
-            && let Some(commit) = inner.commit(id)?
-        {
-            let roots = [&id].into_iter().chain(commit.parents());
-            for id in roots {
+        if inner.options.collect == super::CollectPolicy::Never {
+            return Ok(());
+        }
+        for id in commits {
+            let Some(commit) = inner.commit(*id)? else {
+                continue;
+            };
+            for id in [id].into_iter().chain(commit.parents()) {
                 if let Some(commit) = inner.commit(*id)? {
                     inner.state().candidates.insert(commit.root());
                 }
             }
         }
         Ok(())
-    }
-
-    /// Notes that a piece has been synced.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub fn mark_piece_synced(&self, id: &ObjectIdentifier) -> Result<()> {
-        let inner = &*self.0;
-        let _writing = inner.writing();
-        if inner.status(id)? != Some(PieceStatus::Local) {
-            return Ok(());
-        }
-        let mut batch = BatchWriter::new();
-        batch.delete(&inner.dialect.status(PieceStatus::Local, id));
-        batch.put(&inner.dialect.status(PieceStatus::Synced, id), &[]);
-        inner.write(&mut batch)
     }
 
     /// Whether everything here has been synced: no commit and no piece of one is left.

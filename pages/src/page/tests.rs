@@ -127,7 +127,7 @@ fn commits_hold_what_a_map_holds_and_collection_takes_the_rest() {
             history.push((commit, map));
             if random.below(6) == 0 {
                 for id in page.unsynced_commits().unwrap() {
-                    page.mark_commit_synced(id).unwrap();
+                    page.mark_synced(&[], &[id]).unwrap();
                 }
             }
             if random.below(4) == 0 {

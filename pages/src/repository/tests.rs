@@ -20,10 +20,10 @@ fn fill(ledger: &Ledger, id: PageId, now: i64) {
 fn sync(ledger: &Ledger, id: PageId, now: i64) {
     let page = ledger.open_page(id).unwrap();
     for piece in page.unsynced_pieces(None, 100).unwrap() {
-        page.mark_piece_synced(&piece).unwrap();
+        page.mark_synced(&[piece], &[]).unwrap();
     }
     for commit in page.unsynced_commits().unwrap() {
-        page.mark_commit_synced(commit).unwrap();
+        page.mark_synced(&[], &[commit]).unwrap();
     }
     page.close(Timestamp(now)).unwrap();
 }

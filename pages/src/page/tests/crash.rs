@@ -57,7 +57,7 @@ fn steps(files: Arc<dyn FileSystem>, seed: u64, done: &mut Run) -> Result<()> {
         }
         if random.below(3) == 0 {
             for id in page.unsynced_commits()? {
-                page.mark_commit_synced(id)?;
+                page.mark_synced(&[], &[id])?;
             }
             page.prune()?;
             page.collect()?;

@@ -53,19 +53,20 @@ fn lazy_values_come_when_they_are_asked_for() {
     let listed = snapshot.list_entries(b"", ListLimits::default()).unwrap();
     assert_eq!(listed.entries[1].value, None);
     let id = snapshot.entry(b"lazy").unwrap().unwrap().value;
-    let wrong = other.add_lazy_piece(&id, &[9; 100], ChangeSource::Cloud);
+    let mut incoming = other.incoming();
+    let wrong = incoming.add_pieces(&[(id, &[9; 100])]);
     assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Corruption);
-    other
-        .add_lazy_piece(&id, &[7; 100], ChangeSource::Cloud)
-        .unwrap();
+    let none = incoming.add_lazy_value(&id, ChangeSource::Cloud);
+    assert_eq!(none.unwrap_err().kind(), ErrorKind::NeedsFetch);
+    incoming.add_pieces(&[(id, &[7; 100])]).unwrap();
+    incoming.add_lazy_value(&id, ChangeSource::Cloud).unwrap();
     assert_eq!(snapshot.get(b"lazy").unwrap().unwrap(), [7; 100]);
     assert_eq!(other.piece_status(&id).unwrap(), Some(PieceStatus::Synced));
-    let unknown = crate::tree::tests_value(b"a value of more than thirty-two bytes");
-    let unknown = other.add_lazy_piece(
-        &unknown,
-        b"a value of more than thirty-two bytes",
-        ChangeSource::Cloud,
-    );
+    let long = b"a value of more than thirty-two bytes";
+    let unknown = crate::tree::tests_value(long);
+    incoming.add_pieces(&[(unknown, long)]).unwrap();
+    let unknown = incoming.add_lazy_value(&unknown, ChangeSource::Cloud);
+    drop(incoming);
     assert_eq!(unknown.unwrap_err().kind(), ErrorKind::NeedsFetch);
     other.collect().unwrap();
     check_rows(&other, true);
@@ -105,7 +106,10 @@ fn commits_that_do_not_fit_change_nothing() {
     let wrong = other.add_commits(&[&wrong], ChangeSource::Peer);
     assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Corruption);
     assert_eq!(other.heads().len(), 2);
-    let error = other.add_piece(&head.root(), b"other bytes").unwrap_err();
+    let error = other
+        .incoming()
+        .add_pieces(&[(head.root(), b"other bytes")])
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corruption);
     check_rows(&other, false);
 }
@@ -119,7 +123,7 @@ fn a_piece_comes_after_what_it_refers_to() {
     let value = page.create_value(&noise[..]).unwrap();
     let id = value.identifier();
     let content = page.piece(&id).unwrap().unwrap();
-    let error = open().add_piece(&id, &content).unwrap_err();
+    let error = open().incoming().add_pieces(&[(id, &content)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
 }
 
@@ -133,10 +137,10 @@ fn the_tree_before_an_unsynced_commit_stays_and_older_ones_go() {
         commits.push(page.commit(journal, Timestamp(i.into())).unwrap());
     }
     for id in page.unsynced_pieces(None, 100).unwrap() {
-        page.mark_piece_synced(&id).unwrap();
+        page.mark_synced(&[id], &[]).unwrap();
     }
     for commit in &commits[..2] {
-        page.mark_commit_synced(commit.id()).unwrap();
+        page.mark_synced(&[], &[commit.id()]).unwrap();
     }
     page.collect().unwrap();
     let has_tree = |commit: &Commit| page.piece(&commit.root()).unwrap().is_some();
@@ -144,7 +148,7 @@ fn the_tree_before_an_unsynced_commit_stays_and_older_ones_go() {
         commits.iter().map(has_tree).collect::<Vec<_>>(),
         [false, true, true]
     );
-    page.mark_commit_synced(commits[2].id()).unwrap();
+    page.mark_synced(&[], &[commits[2].id()]).unwrap();
     page.collect().unwrap();
     assert_eq!(
         commits.iter().map(has_tree).collect::<Vec<_>>(),
@@ -166,11 +170,11 @@ fn what_is_synced_is_counted_down_to_nothing() {
     }
     for id in &pieces {
         assert_eq!(page.piece_status(id).unwrap(), Some(PieceStatus::Local));
-        page.mark_piece_synced(id).unwrap();
+        page.mark_synced(&[*id], &[]).unwrap();
     }
     assert!(page.unsynced_pieces(None, 9).unwrap().is_empty() && !page.is_synced().unwrap());
     for id in page.unsynced_commits().unwrap() {
-        page.mark_commit_synced(id).unwrap();
+        page.mark_synced(&[], &[id]).unwrap();
     }
     page.set_sync_metadata(b"position", b"42").unwrap();
     assert_eq!(page.sync_metadata(b"position").unwrap().unwrap(), b"42");
@@ -242,4 +246,90 @@ fn a_page_in_single_bytes_is_read_and_not_written() {
         old.commit(journal, Timestamp(1)).unwrap_err().kind(),
         ErrorKind::Usage
     );
+}
+
+#[test]
+fn what_goes_out_comes_in_elsewhere_and_goes_out_once() {
+    for seed in 0..20 {
+        let (page, other) = (open(), open());
+        let (mut random, mut map) = (Random::new(seed), Map::new());
+        let mut sent = std::collections::HashSet::new();
+        for step in 0..6 {
+            for part in 0..=random.below(3) {
+                let mut journal = page.begin().unwrap();
+                change(&mut random, &mut journal, &mut map, 30);
+                let now = Timestamp(10 * step + part as i64);
+                page.commit(journal, now).unwrap();
+            }
+            let commits = page.unsynced_commits().unwrap();
+            let commits: Vec<Commit> = commits
+                .iter()
+                .map(|id| page.commit_by_id(*id).unwrap().unwrap())
+                .collect();
+            let (mut outgoing, mut eager, mut lazy) = (page.outgoing(), Vec::new(), Vec::new());
+            let mut passed = Vec::new();
+            for commit in &commits {
+                let of_commit = outgoing.eager_pieces(commit, |id, content| {
+                    eager.push((id, content.to_vec()));
+                    Ok(())
+                });
+                passed.extend(of_commit.unwrap());
+            }
+            passed.retain(|value| !value.digest.is_inline());
+            for value in &passed {
+                let take = |id, content: &[u8]| {
+                    lazy.push((id, content.to_vec()));
+                    Ok(())
+                };
+                outgoing.lazy_pieces(*value, take).unwrap();
+            }
+            let all: Vec<_> = eager.iter().chain(&lazy).map(|(id, _)| *id).collect();
+            assert!(all.iter().all(|id| sent.insert(*id)), "seed {seed}: twice");
+            let mut incoming = other.incoming();
+            for few in eager.chunks(1 + random.below(9) as usize) {
+                let few: Vec<_> = few.iter().map(|(id, bytes)| (*id, &bytes[..])).collect();
+                incoming.add_pieces(&few).unwrap();
+                other.collect().unwrap();
+            }
+            let bytes: Vec<&[u8]> = commits.iter().map(Commit::as_bytes).collect();
+            incoming.add_commits(&bytes, ChangeSource::Cloud).unwrap();
+            for (id, content) in &lazy {
+                incoming.add_pieces(&[(*id, content)]).unwrap();
+            }
+            for value in &passed {
+                incoming.add_lazy_value(value, ChangeSource::Cloud).unwrap();
+            }
+            let ids: Vec<CommitId> = commits.iter().map(Commit::id).collect();
+            page.mark_synced(&all, &ids).unwrap();
+            assert!(page.is_synced().unwrap() && other.is_synced().unwrap());
+            let head = page.heads().pop().unwrap();
+            assert_eq!(content(&other, &head), map, "seed {seed}");
+            check_rows(&other, false);
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_for_a_piece_is_named_and_a_tree_may_come_at_once() {
+    let page = open();
+    let noise: Vec<u8> = (0..300_000_u32)
+        .flat_map(|i| i.wrapping_mul(i).to_le_bytes())
+        .collect();
+    let mut journal = page.begin().unwrap();
+    journal.put(b"k", &noise).unwrap();
+    let commit = page.commit(journal, Timestamp(1)).unwrap();
+    let mut pieces = Vec::new();
+    page.outgoing()
+        .eager_pieces(&commit, |id, content| {
+            pieces.push((id, content.to_vec()));
+            Ok(())
+        })
+        .unwrap();
+    let mut incoming = open().incoming();
+    let (root, content) = pieces.last().unwrap();
+    let value = page.snapshot(&commit, b"").entry(b"k").unwrap().unwrap();
+    assert_eq!(incoming.missing_for(root, content).unwrap(), [value.value]);
+    let all: Vec<_> = pieces.iter().map(|(id, bytes)| (*id, &bytes[..])).collect();
+    incoming.add_pieces(&all).unwrap();
+    assert!(incoming.missing_for(root, content).unwrap().is_empty());
 }
