@@ -1,3 +1,29 @@
 #![doc = include_str!("../README.md")]
+//!
+//! | to do | see |
+//! |---|---|
+//! | sync a page with a cloud | [`PageSync`], [`Round`] |
+//! | show how it stands | [`StatusReader`], [`SyncState`] |
+//! | seal what a cloud is given | [`CloudKey`] |
+//! | use a folder as a cloud | [`FolderCloud`] |
+//! | use another store as a cloud | [`Cloud`], [`cloud::conformance`] |
 
+mod bytes;
+pub mod cloud;
+mod device;
+mod error;
 mod mirror;
+mod page_sync;
+mod position;
+mod seal;
+mod segment;
+
+#[cfg(feature = "remote")]
+pub use cloud::CatalogueCloud;
+pub use cloud::{Cloud, FolderCloud, OBJECT_LEN_MAX, Put};
+pub use device::DeviceId;
+pub use error::{Error, ErrorKind, Result};
+pub use page_sync::{
+    Downloaded, PageSync, Round, StatusReader, SyncProgress, SyncState, SyncStatus, Uploaded,
+};
+pub use seal::CloudKey;

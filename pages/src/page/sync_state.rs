@@ -7,6 +7,9 @@ use crate::object::ObjectIdentifier;
 use crate::rows::{PieceStatus, RowKind};
 use larder_leveldb::write_batch::BatchWriter;
 
+/// A batch of so many bytes is written before it grows.
+const FULL_LEN: usize = 1 << 20;
+
 impl Inner {
     /// The commits that were not synced, by generation and name.
     pub(super) fn unsynced(&self) -> Result<Vec<(u64, CommitId)>> {
@@ -26,6 +29,15 @@ impl Inner {
         }
         unsynced.sort_unstable();
         Ok(unsynced)
+    }
+
+    /// Writes a batch that has become long; whether to go on: always.
+    fn write_full(&self, batch: &mut BatchWriter) -> Result<bool> {
+        if batch.len_bytes() >= FULL_LEN {
+            self.write(batch)?;
+            batch.clear();
+        }
+        Ok(true)
     }
 
     fn has_row(&self, kind: RowKind) -> Result<bool> {
@@ -102,6 +114,33 @@ impl Page {
             }
         }
         Ok(())
+    }
+
+    /// Notes that nothing has been synced: all pieces and commits that are here are to be synced again, as with a cloud that was lost. It may be cut off
+    /// by a crash, and is then done again.
+    ///
+    /// # Errors
+    /// `Corruption`, those of the engine.
+    pub fn forget_synced(&self) -> Result<()> {
+        let inner = &*self.0;
+        let _writing = inner.writing();
+        let dialect = inner.dialect;
+        let mut batch = BatchWriter::new();
+        inner.each_key(dialect.prefix(RowKind::Commits), |id| {
+            let id = CommitId::decode(id)?;
+            if let Some(commit) = inner.commit(id)? {
+                let generation = commit.generation().to_le_bytes();
+                batch.put(&dialect.unsynced_commit(id), &generation);
+            }
+            inner.write_full(&mut batch)
+        })?;
+        inner.each_key(dialect.prefix(RowKind::Status(PieceStatus::Synced)), |id| {
+            let id = ObjectIdentifier::decode(id)?;
+            batch.delete(&dialect.status(PieceStatus::Synced, &id));
+            batch.put(&dialect.status(PieceStatus::Local, &id), &[]);
+            inner.write_full(&mut batch)
+        })?;
+        inner.write(&mut batch)
     }
 
     /// Whether everything here has been synced: no commit and no piece of one is left.

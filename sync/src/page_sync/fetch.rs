@@ -1,0 +1,116 @@
+//! Values that did not come with their commits.
+
+use super::PageSync;
+use crate::device::DeviceId;
+use crate::error::{Error, ErrorKind, Result};
+use larder_pages::{ChangeSource, Incoming, ObjectIdentifier};
+use std::collections::HashMap;
+
+/// Where the pieces of the cloud are: in which segment, at which place of its header. It is made when it is first asked, of all headers.
+#[derive(Debug, Default)]
+pub(super) struct PieceIndex {
+    /// By the first eight bytes of the hash. Whether it is the piece is seen in the header.
+    pieces: HashMap<u64, (u32, u32)>,
+    segments: Vec<(DeviceId, u64)>,
+    /// How many segments of each device are in it.
+    read: HashMap<DeviceId, u64>,
+}
+
+fn key_of(id: &ObjectIdentifier) -> u64 {
+    let hash = id.digest.as_bytes().get(1..9);
+    hash.and_then(|bytes| bytes.try_into().ok())
+        .map_or(0, u64::from_le_bytes)
+}
+
+impl PageSync {
+    /// Fetches a lazy value: one of an entry of this page.
+    ///
+    /// # Errors
+    /// [`Page`](ErrorKind::Page) with `NeedsFetch` if the cloud has it not, or no entry here has it; those of [`download`](Self::download).
+    pub fn fetch(&mut self, value: &ObjectIdentifier) -> Result<()> {
+        if value.digest.is_inline() {
+            return Ok(());
+        }
+        let mut incoming = self.page.incoming();
+        self.fetch_pieces(value, &mut incoming)?;
+        Ok(incoming.add_lazy_value(value, ChangeSource::Cloud)?)
+    }
+
+    /// Fetches a piece, after what it refers to. Levels of indexes bound the depth: each has more than one child, of what its size says.
+    pub(super) fn fetch_pieces(
+        &mut self,
+        id: &ObjectIdentifier,
+        incoming: &mut Incoming,
+    ) -> Result<()> {
+        let mut open = vec![*id];
+        // A piece is asked for once more for each piece that it refers to.
+        while let Some(id) = open.last().copied() {
+            if incoming.has_piece(&id)? {
+                open.pop();
+                continue;
+            }
+            let content = self.piece_of_cloud(&id)?;
+            let missing = incoming.missing_for(&id, &content)?;
+            if missing.is_empty() {
+                incoming.add_pieces(&[(id, &content)])?;
+                open.pop();
+                continue;
+            }
+            if missing.iter().any(|needed| open.contains(needed)) {
+                let what = format!("piece {:?} of the cloud refers to itself", id.digest);
+                return Err(Error::new(ErrorKind::Damaged, what));
+            }
+            open.extend(missing);
+        }
+        Ok(())
+    }
+
+    fn piece_of_cloud(&mut self, id: &ObjectIdentifier) -> Result<Vec<u8>> {
+        self.read_headers()?;
+        let none = || {
+            let what = format!("piece {:?} is neither here nor in the cloud", id.digest);
+            Error::from(larder_pages::Error::new(
+                larder_pages::ErrorKind::NeedsFetch,
+                what,
+            ))
+        };
+        let index = self.index.get_or_insert_default();
+        let (at, place) = *index.pieces.get(&key_of(id)).ok_or_else(none)?;
+        let (device, number) = *index.segments.get(at as usize).ok_or_else(none)?;
+        let segment = self.segment(device, number)?.ok_or_else(none)?;
+        let piece = segment.header.pieces.get(place as usize);
+        if piece.is_none_or(|piece| piece.id != *id) {
+            return Err(none());
+        }
+        let mut contents = segment.contents(&*self.cloud, &self.seal, &[place as usize])?;
+        contents.pop().ok_or_else(none)
+    }
+
+    /// Reads the headers of the segments that have been taken since this was done before.
+    fn read_headers(&mut self) -> Result<()> {
+        let mut index = self.index.take().unwrap_or_default();
+        let known: Vec<(DeviceId, u64)> = self
+            .position
+            .0
+            .iter()
+            .map(|(device, last)| (*device, last.number))
+            .collect();
+        for (device, last) in known {
+            let read = index.read.get(&device).copied().unwrap_or(0);
+            for number in read + 1..=last {
+                let Some(segment) = self.segment(device, number)? else {
+                    let what = format!("the cloud has segment {number} of device {device} no more");
+                    return Err(Error::new(ErrorKind::Erased, what));
+                };
+                let at = index.segments.len() as u32;
+                index.segments.push((device, number));
+                for (place, piece) in segment.header.pieces.iter().enumerate() {
+                    index.pieces.insert(key_of(&piece.id), (at, place as u32));
+                }
+                index.read.insert(device, number);
+            }
+        }
+        self.index = Some(index);
+        Ok(())
+    }
+}

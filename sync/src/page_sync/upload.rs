@@ -1,0 +1,227 @@
+//! From the page to the cloud.
+
+use super::{DEVICE, DEVICES, PageSync, SyncState};
+use crate::cloud::Put;
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::Last;
+use crate::segment::SegmentWriter;
+use larder_pages::{Commit, CommitId, ObjectIdentifier};
+
+/// So many commits come with their pieces before the next.
+const GROUP_COMMITS: usize = 1000;
+
+/// What went to the cloud.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uploaded {
+    /// Segments that were put.
+    pub segments: u64,
+    /// Commits in them.
+    pub commits: u64,
+    /// Pieces in them.
+    pub pieces: u64,
+}
+
+/// An upload under way.
+struct Run {
+    writer: SegmentWriter,
+    done: Uploaded,
+}
+
+impl PageSync {
+    /// Puts what the cloud has not. As long as the page has several heads nothing is put: they are to be merged first.
+    ///
+    /// # Errors
+    /// Those of [`download`](Self::download). What was put by then stays, and the next call goes on.
+    pub fn upload(&mut self) -> Result<Uploaded> {
+        self.status
+            .change(|status| status.upload = SyncState::InProgress);
+        let is_one = self.page.heads().len() == 1;
+        let done = match is_one {
+            true => self.upload_all(),
+            false => Ok(Uploaded::default()),
+        };
+        let state = match is_one {
+            true => SyncState::Idle,
+            false => SyncState::Pending,
+        };
+        self.ended(done, |status, state| status.upload = state, state)
+    }
+
+    fn upload_all(&mut self) -> Result<Uploaded> {
+        let commits = self.page.unsynced_commits()?;
+        if commits.is_empty() && self.page.is_synced()? {
+            return Ok(Uploaded::default());
+        }
+        self.check_last(self.device, self.position.of(self.device))?;
+        self.register()?;
+        let mut run = Run {
+            writer: self.writer(),
+            done: Uploaded::default(),
+        };
+        for group in commits.chunks(GROUP_COMMITS) {
+            self.upload_group(group, &mut run)?;
+        }
+        self.upload_loose(&mut run)?;
+        Ok(run.done)
+    }
+
+    /// Puts the name of this device where the others look for it.
+    fn register(&mut self) -> Result<()> {
+        self.page.set_sync_metadata(DEVICE, &self.device.0)?;
+        if self.position.of(self.device) == Last::NONE {
+            let name = format!("{}/{DEVICES}/{}", self.folder, self.device);
+            self.cloud.put(&name, &[])?;
+        }
+        Ok(())
+    }
+
+    fn writer(&self) -> SegmentWriter {
+        let last = self.position.of(self.device);
+        let place = self.place(self.device, last.number + 1);
+        SegmentWriter::new(place, last, self.seen())
+    }
+
+    fn upload_group(&mut self, ids: &[CommitId], run: &mut Run) -> Result<()> {
+        let mut commits = Vec::with_capacity(ids.len());
+        for id in ids {
+            commits.extend(self.page.commit_by_id(*id)?);
+        }
+        let mut outgoing = self.page.outgoing();
+        let mut lazy = Vec::new();
+        for commit in &commits {
+            self.check_tree(commit)?;
+            lazy.extend(self.walk(run, false, |each| outgoing.eager_pieces(commit, each))?);
+        }
+        if !lazy.is_empty() {
+            self.flush(run)?;
+        }
+        for value in lazy {
+            self.walk(run, true, |each| outgoing.lazy_pieces(value, each))?;
+        }
+        for commit in &commits {
+            run.writer.push_commit(commit.id(), commit.as_bytes());
+        }
+        self.flush(run)
+    }
+
+    /// A commit whose tree this device has given up cannot be uploaded.
+    fn check_tree(&self, commit: &Commit) -> Result<()> {
+        let root = commit.root();
+        match root.digest.is_inline() || self.page.piece_status(&root)?.is_some() {
+            true => Ok(()),
+            false => {
+                let what = format!(
+                    "commit {:?} is to be uploaded, and its tree is not on this device any more",
+                    commit.id()
+                );
+                let kind = larder_pages::ErrorKind::NeedsFetch;
+                Err(larder_pages::Error::new(kind, what).into())
+            }
+        }
+    }
+
+    /// Takes the pieces of a walk into segments.
+    fn walk<T>(
+        &mut self,
+        run: &mut Run,
+        is_lazy: bool,
+        walk: impl FnOnce(
+            &mut dyn FnMut(ObjectIdentifier, &[u8]) -> larder_pages::Result<()>,
+        ) -> larder_pages::Result<T>,
+    ) -> Result<T> {
+        let mut failed = None;
+        let mut each = |id: ObjectIdentifier, content: &[u8]| {
+            let pushed = self.push(run, id, content, is_lazy);
+            pushed.map_err(|error| {
+                failed = Some(error);
+                larder_pages::Error::new(larder_pages::ErrorKind::Usage, "the upload has failed")
+            })
+        };
+        let done = walk(&mut each);
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(done?),
+        }
+    }
+
+    fn push(
+        &mut self,
+        run: &mut Run,
+        id: ObjectIdentifier,
+        content: &[u8],
+        is_lazy: bool,
+    ) -> Result<()> {
+        run.writer.push_piece(&self.seal, id, content, is_lazy)?;
+        match run.writer.is_full() {
+            true => self.flush(run),
+            false => Ok(()),
+        }
+    }
+
+    /// Pieces that came from a peer for commits that are synced: lazy values.
+    fn upload_loose(&mut self, run: &mut Run) -> Result<()> {
+        let mut after = None;
+        loop {
+            let pieces = self.page.unsynced_pieces(after.as_ref(), 1000)?;
+            let Some(last) = pieces.last() else {
+                return self.flush(run);
+            };
+            for id in &pieces {
+                use larder_pages::PieceSource;
+                if let Some(content) = self.page.piece(id)? {
+                    self.push(run, *id, &content, true)?;
+                }
+            }
+            after = Some(*last);
+        }
+    }
+
+    /// Puts the segment that is being made, if there is something in it, and begins the next.
+    fn flush(&mut self, run: &mut Run) -> Result<()> {
+        if run.writer.is_empty() {
+            return Ok(());
+        }
+        let (bytes, last) = run.writer.finish(&self.seal)?;
+        let name = format!("{}/{}", self.folder, run.writer.header.place.name());
+        if self.cloud.put(&name, &bytes)? == Put::Taken {
+            let there = self.cloud.read(&name, 0..u64::MAX)?;
+            // It may be what was put before this process could write that down.
+            if there.as_deref() != Some(&bytes[..]) {
+                return self.rename_device();
+            }
+        }
+        let pieces: Vec<ObjectIdentifier> = run
+            .writer
+            .header
+            .pieces
+            .iter()
+            .map(|piece| piece.id)
+            .collect();
+        self.position.0.insert(self.device, last);
+        self.page.mark_synced(&pieces, &run.writer.commits)?;
+        self.save_position(&self.position)?;
+        let commits = run.writer.commits.len() as u64;
+        run.done.segments += 1;
+        run.done.commits += commits;
+        run.done.pieces += pieces.len() as u64;
+        self.status.change(|status| {
+            status.progress.commits_out += commits;
+            status.progress.pieces_out += pieces.len() as u64;
+            status.progress.bytes_out += bytes.len() as u64;
+        });
+        run.writer = self.writer();
+        Ok(())
+    }
+
+    /// Another device has this one's name, since its page is a copy of this one's. This one takes another, and begins its segments anew.
+    fn rename_device(&mut self) -> Result<()> {
+        if self.device == self.fresh {
+            let what = "another device has the name that this one was given: give it a random one";
+            return Err(Error::new(ErrorKind::Usage, what));
+        }
+        self.device = self.fresh;
+        self.page.set_sync_metadata(DEVICE, &self.device.0)?;
+        let what = "another device had this one's name, and it has a new one: try again";
+        Err(Error::new(ErrorKind::Unavailable, what))
+    }
+}

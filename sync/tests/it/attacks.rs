@@ -1,0 +1,284 @@
+//! Clouds that lie, forget, and mix up, and devices that have one name.
+
+use crate::device::{Device, PAGE, key, open_page};
+use crate::random::Random;
+use crate::shared::{Names, Replica, Replicas};
+use larder_leveldb::storage::{CrashImage, MemoryFileSystem};
+use larder_pages::PageId;
+use larder_sync::{CloudKey, DeviceId, ErrorKind, PageSync};
+use std::sync::Arc;
+
+fn filled(cloud: &Arc<Replica>, secret: Option<&CloudKey>) -> Device {
+    let mut device = Device::new(cloud.clone(), secret, 1);
+    let mut random = Random::new(7);
+    for now in 0..12 {
+        device.put(format!("key{now}").as_bytes(), &random.value(), now);
+        device.put(
+            b"secret recipe",
+            b"take four eggs and a pound of flour",
+            now,
+        );
+        if now % 3 == 0 {
+            device.run().unwrap();
+        }
+    }
+    device.run().unwrap();
+    device
+}
+
+/// Takes what a cloud has, into a new page: an error, and what was taken is a state that the writer had.
+fn takes(
+    names: &Names,
+    secret: Option<&CloudKey>,
+    writer: &Device,
+    what: &str,
+) -> Option<ErrorKind> {
+    let cloud = Replicas::new(1).of(0);
+    *cloud.names.lock().unwrap() = names.clone();
+    let mut device = Device::new(cloud.clone(), secret, 2);
+    let error = device.sync.download().err();
+    for head in device.page.heads() {
+        let id = head.id();
+        let known = writer.page.commit_by_id(id).unwrap();
+        assert!(known.is_some(), "{what}: a commit that was not made");
+        let taken = crate::device::content(&device.page, &head);
+        assert!(
+            taken == crate::device::content(&writer.page, &head),
+            "{what}"
+        );
+    }
+    if let Some(error) = &error {
+        assert!(!error.to_string().is_empty());
+    }
+    error.map(|error| error.kind())
+}
+
+fn segments(names: &Names) -> Vec<String> {
+    let segments = names.keys().filter(|name| !name.contains("devices"));
+    segments.cloned().collect()
+}
+
+#[test]
+fn a_changed_byte_is_found_and_nothing_of_it_is_taken() {
+    for secret in [None, Some(key())] {
+        let cloud = Replicas::new(1).of(0);
+        let writer = filled(&cloud, secret.as_ref());
+        let names = cloud.names.lock().unwrap().clone();
+        assert_eq!(takes(&names, secret.as_ref(), &writer, "whole"), None);
+        for name in segments(&names) {
+            let len = names[&name].len();
+            for at in (0..len).step_by(1 + len / 40).chain([len - 1]) {
+                let mut changed = names.clone();
+                changed.get_mut(&name).unwrap()[at] ^= 0x21;
+                let what = format!("{name}, byte {at} of {len}");
+                let found = takes(&changed, secret.as_ref(), &writer, &what);
+                // The padding is not read.
+                let is_padding = secret.is_some() && found.is_none() && at + len / 8 + 60 > len;
+                let expected = [
+                    ErrorKind::Damaged,
+                    ErrorKind::WrongKey,
+                    ErrorKind::Rewritten,
+                ];
+                assert!(
+                    is_padding || found.is_some_and(|kind| expected.contains(&kind)),
+                    "{what}: {found:?}"
+                );
+                let mut cut = names.clone();
+                cut.get_mut(&name).unwrap().truncate(at);
+                let found = takes(&cut, secret.as_ref(), &writer, &what);
+                assert!(
+                    found.is_some() || at + len / 8 + 60 > len,
+                    "{what}, cut: {found:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn segments_in_each_others_places_are_found() {
+    for secret in [None, Some(key())] {
+        let cloud = Replicas::new(1).of(0);
+        let writer = filled(&cloud, secret.as_ref());
+        let names = cloud.names.lock().unwrap().clone();
+        let segments = segments(&names);
+        assert!(segments.len() >= 4);
+        for one in &segments {
+            for other in &segments {
+                let mut mixed = names.clone();
+                let (a, b) = (names[one].clone(), names[other].clone());
+                mixed.insert(one.clone(), b);
+                mixed.insert(other.clone(), a);
+                let found = takes(&mixed, secret.as_ref(), &writer, "mixed");
+                assert_eq!(found.is_some(), one != other, "{one} {other}: {found:?}");
+            }
+            let mut without = names.clone();
+            without.remove(one);
+            takes(&without, secret.as_ref(), &writer, "one missing");
+        }
+    }
+}
+
+#[test]
+fn a_page_in_the_place_of_another_is_found() {
+    for secret in [None, Some(key())] {
+        let cloud = Replicas::new(1).of(0);
+        filled(&cloud, secret.as_ref());
+        let names = cloud.names.lock().unwrap().clone();
+        // The cloud gives another page of these devices what is of this one.
+        let other = PageId([1; 16]);
+        let page = open_page(Arc::new(MemoryFileSystem::new())).unwrap();
+        let lying = Replicas::new(1).of(0);
+        let mut sync = PageSync::open(
+            page.clone(),
+            other,
+            lying.clone(),
+            secret.as_ref(),
+            DeviceId([3; 16]),
+        )
+        .unwrap();
+        page.connect()
+            .unwrap()
+            .put(b"k", b"v", larder_pages::Timestamp(1))
+            .unwrap();
+        sync.upload().unwrap();
+        let folder = segments(&lying.names.lock().unwrap())[0]
+            .split('/')
+            .next()
+            .unwrap()
+            .to_owned();
+        let mixed = names.into_iter().map(|(name, bytes)| {
+            let (_, rest) = name.split_once('/').unwrap();
+            (format!("{folder}/{rest}"), bytes)
+        });
+        lying.names.lock().unwrap().extend(mixed);
+        let error = sync.download().unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Damaged | ErrorKind::WrongKey),
+            "{error}"
+        );
+        assert_eq!(page.heads().len(), 1);
+    }
+}
+
+#[test]
+fn a_cloud_sees_nothing_of_what_is_sealed() {
+    let cloud = Replicas::new(1).of(0);
+    filled(&cloud, Some(&key()));
+    let names = cloud.names.lock().unwrap();
+    for (name, bytes) in &*names {
+        for secret in [&b"recipe"[..], b"four eggs", b"key1", &PAGE.0] {
+            assert!(
+                !bytes.windows(secret.len()).any(|part| part == secret),
+                "{name}"
+            );
+        }
+        assert!(!name.contains("5a5a5a"), "{name}");
+    }
+    let plain = Replicas::new(1).of(0);
+    filled(&plain, None);
+    let plain = plain.names.lock().unwrap();
+    assert!(
+        plain
+            .values()
+            .any(|bytes| bytes.windows(6).any(|part| part == b"recipe"))
+    );
+}
+
+#[test]
+fn keys_that_are_not_the_one_are_refused() {
+    let cloud = Replicas::new(1).of(0);
+    filled(&cloud, Some(&key()));
+    let names = cloud.names.lock().unwrap().clone();
+    // Another key does not even find the folder; given it, nothing opens.
+    let folder = |key: Option<&CloudKey>| {
+        let cloud = Replicas::new(1).of(0);
+        let mut device = Device::new(cloud.clone(), key, 5);
+        device.put(b"k", b"v", 1);
+        device.run().unwrap();
+        let names = cloud.names.lock().unwrap();
+        names
+            .keys()
+            .next()
+            .unwrap()
+            .split('/')
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    for other in [None, Some(CloudKey::new([1; 32]))] {
+        let folder = folder(other.as_ref());
+        let moved = names.iter().map(|(name, bytes)| {
+            let (_, rest) = name.split_once('/').unwrap();
+            (format!("{folder}/{rest}"), bytes.clone())
+        });
+        let cloud = Replicas::new(1).of(0);
+        *cloud.names.lock().unwrap() = moved.collect();
+        let mut device = Device::new(cloud, other.as_ref(), 5);
+        assert_eq!(
+            device.sync.download().unwrap_err().kind(),
+            ErrorKind::WrongKey
+        );
+    }
+}
+
+#[test]
+fn a_cloud_that_was_erased_or_set_back_or_rewritten_is_named_and_can_be_filled_anew() {
+    let cloud = Replicas::new(1).of(0);
+    let mut writer = filled(&cloud, None);
+    let mut reader = Device::new(cloud.clone(), None, 2);
+    reader.run().unwrap();
+    let whole = cloud.names.lock().unwrap().clone();
+    let last = segments(&whole).pop().unwrap();
+    cloud.names.lock().unwrap().remove(&last);
+    for device in [&mut writer, &mut reader] {
+        assert_eq!(device.run().unwrap_err().kind(), ErrorKind::Erased);
+    }
+    // Another device's page with this one's name, as after a backup was put back.
+    let other = Replicas::new(1).of(0);
+    let mut stranger = Device::new(other.clone(), None, 1);
+    for now in 0..40 {
+        stranger.put(b"k", &[now as u8; 50], now);
+        stranger.run().unwrap();
+    }
+    *cloud.names.lock().unwrap() = other.names.lock().unwrap().clone();
+    assert_eq!(reader.run().unwrap_err().kind(), ErrorKind::Rewritten);
+    assert!(reader.sync.retry_after().is_some());
+    cloud.names.lock().unwrap().clear();
+    assert_eq!(writer.run().unwrap_err().kind(), ErrorKind::Erased);
+    let mut writer = writer.restarted(cloud.clone(), None, 11);
+    writer.sync.start_over().unwrap();
+    let round = writer.run().unwrap();
+    assert!(round.uploaded.commits >= 12);
+    let mut new = Device::new(cloud.clone(), None, 3);
+    new.run().unwrap();
+    assert_eq!(new.head(), writer.head());
+    assert!(new.map() == writer.map());
+    let mut reader = reader.restarted(cloud, None, 12);
+    reader.put(b"meanwhile", b"on the other", 99);
+    reader.sync.start_over().unwrap();
+    reader.run().unwrap();
+    writer.run().unwrap();
+    assert!(writer.map() == reader.map());
+    assert!(writer.map().contains_key(&b"meanwhile"[..]));
+}
+
+#[test]
+fn a_copied_page_becomes_a_device_of_its_own() {
+    let cloud = Replicas::new(1).of(0);
+    let mut one = filled(&cloud, None);
+    let copy = Arc::new(one.files.crash_image(CrashImage::KeepWritten));
+    let mut two = Device::on(copy, cloud.clone(), None, 2);
+    assert_eq!(one.sync.device(), two.sync.device());
+    one.put(b"one", b"1", 50);
+    two.put(b"two", b"2", 51);
+    one.run().unwrap();
+    // It meets segments under its name that it has not written, and takes them as another's would be.
+    two.sync.upload().unwrap_err();
+    assert_ne!(one.sync.device(), two.sync.device());
+    for device in [&mut two, &mut one] {
+        device.run().unwrap();
+    }
+    assert!(one.map() == two.map());
+    assert_eq!(one.map()[&b"two"[..]], b"2");
+}

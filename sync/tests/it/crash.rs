@@ -1,0 +1,117 @@
+//! Crashes at operations of the files: of a device's page, and of the folder that is the cloud.
+
+use crate::device::{Device, PAGE, content, open_page};
+use crate::random::Random;
+use larder_leveldb::storage::{CrashImage, Fault, FaultFileSystem, FileSystem, MemoryFileSystem};
+use larder_pages::{MergePolicy, Timestamp};
+use larder_sync::{DeviceId, FolderCloud, PageSync, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+fn folder(files: Arc<dyn FileSystem>) -> Result<Arc<FolderCloud>> {
+    FolderCloud::open(files, Path::new("cloud")).map(Arc::new)
+}
+
+/// A device that changes and syncs until something fails: the values that it has committed.
+fn run(
+    page: Arc<dyn FileSystem>,
+    cloud: Arc<dyn FileSystem>,
+) -> (Vec<(Vec<u8>, Vec<u8>)>, Result<()>) {
+    let mut committed = Vec::new();
+    let done = steps(page, cloud, &mut committed);
+    (committed, done)
+}
+
+fn steps(
+    page: Arc<dyn FileSystem>,
+    cloud: Arc<dyn FileSystem>,
+    committed: &mut Vec<(Vec<u8>, Vec<u8>)>,
+) -> Result<()> {
+    let page = open_page(page)?;
+    let mut sync = PageSync::open(page.clone(), PAGE, folder(cloud)?, None, DeviceId([1; 16]))?;
+    let mut random = Random::new(3);
+    for now in 0..4 {
+        let (key, value) = (format!("mine{now}").into_bytes(), random.value());
+        let mut journal = page.begin()?;
+        journal.put(&key, &value)?;
+        page.commit(journal, Timestamp(now))?;
+        committed.push((key, value));
+        sync.run(&mut MergePolicy::LastOneWins)?;
+    }
+    drop(sync);
+    page.close()?;
+    Ok(())
+}
+
+/// What another device has put into the cloud before.
+fn cloud_of_another() -> MemoryFileSystem {
+    let files = Arc::new(MemoryFileSystem::new());
+    let mut other = Device::new(folder(files.clone()).unwrap(), None, 2);
+    let mut random = Random::new(4);
+    for now in 0..3 {
+        other.put(format!("other{now}").as_bytes(), &random.value(), now);
+        other.run().unwrap();
+    }
+    files.crash_image(CrashImage::KeepWritten)
+}
+
+#[test]
+fn a_crash_at_any_operation_is_gone_on_from() {
+    let stride = std::env::var("LARDER_FAULT_STRIDE").map_or(5, |n| n.parse().unwrap());
+    let whole = cloud_of_another();
+    for side in ["page", "cloud"] {
+        let mut at = 1;
+        loop {
+            let page = Arc::new(MemoryFileSystem::new());
+            let cloud = Arc::new(whole.crash_image(CrashImage::KeepWritten));
+            let failing: Arc<dyn FileSystem> = match side {
+                "page" => page.clone(),
+                _ => cloud.clone(),
+            };
+            let faults = Arc::new(FaultFileSystem::new(failing));
+            faults.fail_at(Fault {
+                operation: at,
+                kind: std::io::ErrorKind::Other,
+                every_later_too: true,
+            });
+            let (committed, done) = match side {
+                "page" => run(faults, cloud.clone()),
+                _ => run(page.clone(), faults),
+            };
+            if done.is_ok() {
+                assert!(at > 60, "{side}: {at} operations");
+                break;
+            }
+            for image in [
+                CrashImage::KeepWritten,
+                CrashImage::LoseUnsynced,
+                CrashImage::Tear { seed: at },
+            ] {
+                let what = format!("{side}, operation {at}, {image:?}");
+                let page = Arc::new(page.crash_image(image));
+                let cloud = Arc::new(cloud.crash_image(image));
+                let cloud = folder(cloud).unwrap();
+                let mut device = Device::on(page, cloud.clone(), None, 9);
+                device
+                    .run()
+                    .unwrap_or_else(|error| panic!("{what}: {error}"));
+                device.put(b"after", b"the crash", 100);
+                device.run().unwrap();
+                let mut reader = Device::new(cloud, None, 3);
+                reader.run().unwrap();
+                assert_eq!(reader.head(), device.head(), "{what}");
+                let map = content(&reader.page, &reader.head());
+                for (key, value) in &committed {
+                    assert!(map.get(key) == Some(value), "{what}");
+                }
+                assert_eq!(
+                    map.keys().filter(|key| key.starts_with(b"other")).count(),
+                    3,
+                    "{what}"
+                );
+                assert!(device.page.is_synced().unwrap(), "{what}");
+            }
+            at += stride;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Lazy values, which come when they are asked for.
+
+use crate::device::{Device, key};
+use crate::shared::Replicas;
+use larder_pages::{ErrorKind, Priority, Timestamp};
+
+fn noise(len: u32) -> Vec<u8> {
+    (0..len)
+        .flat_map(|i| i.wrapping_mul(i).to_le_bytes())
+        .collect()
+}
+
+#[test]
+fn a_lazy_value_is_fetched_from_the_cloud_alone() {
+    for secret in [None, Some(key())] {
+        let clouds = Replicas::new(1);
+        let mut one = Device::new(clouds.of(0), secret.as_ref(), 1);
+        let mut two = Device::new(clouds.of(0), secret.as_ref(), 2);
+        let film = noise(100_000);
+        let mut journal = one.page.begin().unwrap();
+        journal
+            .put_with_priority(b"film", &film, Priority::Lazy)
+            .unwrap();
+        journal.put(b"title", &[5; 50]).unwrap();
+        one.page.commit(journal, Timestamp(1)).unwrap();
+        one.run().unwrap();
+        two.run().unwrap();
+        let snapshot = two.page.snapshot(&two.head(), b"");
+        assert_eq!(snapshot.get(b"title").unwrap().unwrap(), [5; 50]);
+        assert_eq!(
+            snapshot.get(b"film").unwrap_err().kind(),
+            ErrorKind::NeedsFetch
+        );
+        let value = snapshot.entry(b"film").unwrap().unwrap().value;
+        two.sync.fetch(&value).unwrap();
+        assert!(snapshot.get(b"film").unwrap().unwrap() == film);
+        assert!(two.page.is_synced().unwrap());
+        // It is not put again by a device that has it from there.
+        assert_eq!(two.run().unwrap().uploaded.segments, 0);
+        let unknown = larder_pages::ObjectDigest::of(
+            larder_pages::PieceType::Chunk,
+            larder_pages::ObjectType::Blob,
+            &[6; 60],
+        );
+        let unknown = larder_pages::ObjectIdentifier::new(unknown);
+        assert!(two.sync.fetch(&unknown).is_err());
+    }
+}
+
+#[test]
+fn what_was_lazy_and_is_eager_now_comes_with_the_commit_that_says_so() {
+    let clouds = Replicas::new(1);
+    let mut one = Device::new(clouds.of(0), None, 1);
+    let mut two = Device::new(clouds.of(0), None, 2);
+    let film = noise(100_000);
+    let mut journal = one.page.begin().unwrap();
+    journal
+        .put_with_priority(b"film", &film, Priority::Lazy)
+        .unwrap();
+    one.page.commit(journal, Timestamp(1)).unwrap();
+    one.run().unwrap();
+    two.run().unwrap();
+    one.put(b"film", &film, 2);
+    assert_eq!(one.run().unwrap().uploaded.pieces, 1, "the node alone");
+    two.run().unwrap();
+    assert!(two.map()[&b"film"[..]] == film);
+}
