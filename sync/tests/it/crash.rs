@@ -12,11 +12,10 @@ fn folder(files: Arc<dyn FileSystem>) -> Result<Arc<FolderCloud>> {
     FolderCloud::open(files, Path::new("cloud")).map(Arc::new)
 }
 
+type Committed = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// A device that changes and syncs until something fails: the values that it has committed.
-fn run(
-    page: Arc<dyn FileSystem>,
-    cloud: Arc<dyn FileSystem>,
-) -> (Vec<(Vec<u8>, Vec<u8>)>, Result<()>) {
+fn run(page: Arc<dyn FileSystem>, cloud: Arc<dyn FileSystem>) -> (Committed, Result<()>) {
     let mut committed = Vec::new();
     let done = steps(page, cloud, &mut committed);
     (committed, done)
@@ -25,7 +24,7 @@ fn run(
 fn steps(
     page: Arc<dyn FileSystem>,
     cloud: Arc<dyn FileSystem>,
-    committed: &mut Vec<(Vec<u8>, Vec<u8>)>,
+    committed: &mut Committed,
 ) -> Result<()> {
     let page = open_page(page)?;
     let mut sync = PageSync::open(page.clone(), PAGE, folder(cloud)?, None, DeviceId([1; 16]))?;
