@@ -7,7 +7,9 @@ use crate::idb_key::{Key, RawKey, TAG_ARRAY};
 use crate::ids::{ObjectStoreId, RecordVersion};
 use crate::primitive::var_int;
 use crate::reader::{Reader, decode_exact_with};
-use crate::value::{Builder, Decoder, Needs, Payload, PropertyName, Value};
+use crate::value::{
+    ArrayBuffer, BufferKind, Builder, Decoder, Needs, Object, Payload, PropertyName, Value,
+};
 use crate::{ErrorKind, JsString, KeyPath};
 
 /// What the names of the feed's object stores begin with, and no other's do.
@@ -43,6 +45,34 @@ pub fn build_numbers(numbers: &[u64], out: &mut Vec<u8>) -> Needs {
     }
     builder.close();
     builder.end()
+}
+
+/// Appends an array of numbers as [`build_numbers`] does, and behind them bytes of the consumer's own.
+pub fn build_noted(numbers: &[u64], note: &[u8], out: &mut Vec<u8>) -> Needs {
+    let mut builder = Builder::begin(out);
+    builder.begin_array(u32::try_from(numbers.len() + 1).unwrap_or(u32::MAX));
+    for number in numbers {
+        builder.number(*number as f64);
+    }
+    let kind = BufferKind::Fixed;
+    builder.leaf(&Object::ArrayBuffer(ArrayBuffer { bytes: note, kind }));
+    builder.close();
+    builder.end()
+}
+
+/// Reads the bytes that stand behind so many numbers; `None` if there are none.
+///
+/// # Errors
+/// If the bytes are no value.
+pub fn read_note(bytes: &[u8], numbers: u32) -> Result<Option<Vec<u8>>> {
+    let tree = Decoder::new().decode(&Payload::read(bytes)?)?;
+    let Value::Object(array) = tree.root() else {
+        return Ok(None);
+    };
+    Ok(match tree.get(array, &PropertyName::Index(numbers)) {
+        Some(Value::Object(buffer)) => tree.array_buffer(buffer).map(|found| found.bytes.to_vec()),
+        _ => None,
+    })
 }
 
 /// Reads such an array; what is no number in it is 0.

@@ -1,7 +1,10 @@
 //! Consumers: names with positions, kept in the database.
 
 use larder_idb::codec::feed;
-use larder_idb::{GetAllOptions, Key, KeyRange, Transaction, TransactionMode, TransactionOptions};
+use larder_idb::{
+    GetAllOptions, Key, KeyRange, StoredValue, Transaction, TransactionMode, TransactionOptions,
+    Value,
+};
 
 use crate::error::{Error, Result};
 use crate::feed::Feed;
@@ -132,7 +135,67 @@ impl Consumer {
     pub async fn acknowledge_in(&self, transaction: &Transaction, position: u64) -> Result<()> {
         let place = self.place_in(transaction).await?;
         let place = place.ok_or_else(|| self.gone())?;
-        self.put(transaction, position, place.since)
+        let note = self.note_in(transaction).await?;
+        self.put_noted(transaction, position, place.since, note.as_deref())
+    }
+
+    /// Acknowledges a position as [`acknowledge_in`](Self::acknowledge_in) does, with a note: bytes of the consumer's own, in place of those
+    /// that were noted before. Acknowledging without a note keeps them.
+    ///
+    /// It is for a consumer whose own state is elsewhere: what both need to find one another again after a crash is committed with the
+    /// position.
+    ///
+    /// ```
+    /// # use futures_executor::block_on;
+    /// # use larder_feed::Feed;
+    /// # use larder_idb::{Database, ObjectStoreParameters};
+    /// # let mail = Database::in_memory("mail", 1, |upgrade| {
+    /// #     upgrade.transaction.create_object_store("drafts", ObjectStoreParameters::new())?;
+    /// #     upgrade.transaction.set_change_feed(true)
+    /// # })?
+    /// # .wait()?;
+    /// let feed = Feed::of(mail.connection())?;
+    /// block_on(async {
+    ///     let consumer = feed.consumer("copy").await?;
+    ///     assert_eq!(consumer.note().await?, None);
+    ///     let transaction = consumer.transaction(&["drafts"])?;
+    ///     consumer.acknowledge_noting_in(&transaction, 0, b"state 7").await?;
+    ///     transaction.commit()?.await?;
+    ///     assert_eq!(consumer.note().await?.as_deref(), Some(&b"state 7"[..]));
+    ///     Ok::<(), larder_feed::Error>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`acknowledge_in`](Self::acknowledge_in).
+    pub async fn acknowledge_noting_in(
+        &self,
+        transaction: &Transaction,
+        position: u64,
+        note: &[u8],
+    ) -> Result<()> {
+        let place = self.place_in(transaction).await?;
+        let place = place.ok_or_else(|| self.gone())?;
+        self.put_noted(transaction, position, place.since, Some(note))
+    }
+
+    /// What was noted last ([`acknowledge_noting_in`](Self::acknowledge_noting_in)); `None` if nothing ever was, or the consumer has begun anew.
+    ///
+    /// # Errors
+    /// [`Error::NoConsumer`] if it was removed; if the database fails.
+    pub async fn note(&self) -> Result<Option<Vec<u8>>> {
+        self.note_in(&self.feed.reading(false)?).await
+    }
+
+    /// What was noted last, as a transaction sees it ([`Feed::view`]).
+    ///
+    /// # Errors
+    /// Those of [`note`](Self::note).
+    pub async fn note_in(&self, transaction: &Transaction) -> Result<Option<Vec<u8>>> {
+        let found = self.row_in(transaction).await?;
+        let found = found.ok_or_else(|| self.gone())?;
+        Ok(feed::read_note(found.bytes(), 2)?)
     }
 
     /// A transaction that writes these object stores and the consumer's position.
@@ -163,18 +226,40 @@ impl Consumer {
     }
 
     pub(crate) async fn place_in(&self, transaction: &Transaction) -> Result<Option<Place>> {
-        let consumers = transaction.object_store(feed::CONSUMERS)?;
-        let Some(found) = consumers.get(self.name.as_str())?.await? else {
+        let Some(found) = self.row_in(transaction).await? else {
             return Ok(None);
         };
         let [position, since] = numbers(found.bytes())?;
         Ok(Some(Place { position, since }))
     }
 
+    async fn row_in(&self, transaction: &Transaction) -> Result<Option<StoredValue>> {
+        let consumers = transaction.object_store(feed::CONSUMERS)?;
+        Ok(consumers.get(self.name.as_str())?.await?)
+    }
+
     fn put(&self, transaction: &Transaction, position: u64, since: u64) -> Result<()> {
+        self.put_noted(transaction, position, since, None)
+    }
+
+    fn put_noted(
+        &self,
+        transaction: &Transaction,
+        position: u64,
+        since: u64,
+        note: Option<&[u8]>,
+    ) -> Result<()> {
         let consumers = transaction.object_store(feed::CONSUMERS)?;
         let key = Key::from(self.name.as_str());
-        consumers.put(list([position, since]), Some(key))?.detach();
+        let value = match note {
+            None => list([position, since]),
+            Some(note) => {
+                let mut bytes = Vec::new();
+                let needs = feed::build_noted(&[position, since], note, &mut bytes);
+                Value::from_written(bytes, needs)
+            }
+        };
+        consumers.put(value, Some(key))?.detach();
         Ok(())
     }
 

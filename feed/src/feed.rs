@@ -46,6 +46,53 @@ impl Feed {
         last(&self.reading(false)?).await
     }
 
+    /// A transaction that reads the feed beside all object stores, as they are together: what is written meanwhile, it does not see.
+    ///
+    /// ```
+    /// # use futures_executor::block_on;
+    /// # use larder_feed::{Feed, ReadOptions};
+    /// # use larder_idb::{Database, ObjectStoreParameters, Value};
+    /// # let mail = Database::in_memory("mail", 1, |upgrade| {
+    /// #     upgrade.transaction.create_object_store("drafts", ObjectStoreParameters::new())?;
+    /// #     upgrade.transaction.set_change_feed(true)
+    /// # })?
+    /// # .wait()?;
+    /// # let put = |key: u32| {
+    /// #     let writing = mail.write("drafts")?;
+    /// #     writing.object_store("drafts")?.put(Value::serialize("Dear Emma")?, Some(key.into()))?.detach();
+    /// #     writing.commit()?.wait()
+    /// # };
+    /// # put(1)?;
+    /// let feed = Feed::of(mail.connection())?;
+    /// block_on(async {
+    ///     let view = feed.view()?;
+    ///     let drafts = view.object_store("drafts")?;
+    ///     assert_eq!(feed.last_in(&view).await?, 1);
+    ///     put(2)?;
+    ///     let mut reader = feed.read_from(0, ReadOptions::new());
+    ///     assert_eq!(reader.next_in(&view).await?.unwrap().position(), 1);
+    ///     assert!(reader.next_in(&view).await?.is_none());
+    ///     assert_eq!(drafts.count(..)?.await?, 1);
+    ///     Ok::<(), larder_feed::Error>(())
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Connection::transaction`].
+    pub fn view(&self) -> Result<Transaction> {
+        self.reading(true)
+    }
+
+    /// The number of the last revision that a transaction sees: one of [`view`](Self::view), or another that has the feed's object stores in
+    /// its scope. What the transaction itself has changed becomes revisions with its commit.
+    ///
+    /// # Errors
+    /// `NotFoundError` for a transaction that is not of the feed; if the database fails.
+    pub async fn last_in(&self, transaction: &Transaction) -> Result<u64> {
+        last(transaction).await
+    }
+
     /// A revision, if it is retained.
     ///
     /// # Errors

@@ -174,9 +174,18 @@ impl Reader {
     /// [`Error::LeftBehind`] if clean-up has passed it; if the database fails.
     pub async fn next(&mut self) -> Result<Option<Batch>> {
         let transaction = self.feed.reading(self.options.values)?;
-        let marks = Marks::read(&transaction).await?;
+        self.next_in(&transaction).await
+    }
+
+    /// The next batch that a transaction sees ([`Feed::view`]): all batches read in one are of one state of the database, which the
+    /// transaction shows as well.
+    ///
+    /// # Errors
+    /// Those of [`next`](Self::next); `NotFoundError` for a transaction that is not of the feed.
+    pub async fn next_in(&mut self, transaction: &Transaction) -> Result<Option<Batch>> {
+        let marks = Marks::read(transaction).await?;
         self.check_not_left_behind(marks)?;
-        let mut revisions = self.read_whole(&transaction, marks).await?;
+        let mut revisions = self.read_whole(transaction, marks).await?;
         let Some(last) = revisions.last() else {
             return Ok(None);
         };
@@ -192,7 +201,7 @@ impl Reader {
         revisions.retain(|revision| self.options.wants(revision));
         if self.options.values {
             for revision in &mut revisions {
-                revision.value = value_at(&transaction, revision).await?;
+                revision.value = value_at(transaction, revision).await?;
             }
         }
         self.position = position;

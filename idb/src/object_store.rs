@@ -3,6 +3,7 @@
 //! Calls check what the specification checks when a method is called, in its order, and queue an operation. What the
 //! operations do is `operation`'s.
 
+mod generator;
 mod put;
 mod read;
 mod version_change;

@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::needs::Needs;
+use super::needs::{GREATEST, Needs, USUAL};
 use super::node::{Array, ErrorObject, Object, ObjectId, PropertyName, Slot, Span, Value};
 use super::number::as_smi;
 use super::regexp::RegExpFlags;
@@ -78,6 +78,41 @@ impl Encoder {
         }
         out.truncate(start);
         Err(needs)
+    }
+
+    /// Appends a tree's value in bytes that are the same for the same value, whichever Chromium has written it: what
+    /// [`is_same_value`](Tree::is_same_value) compares. They decode to that value. This is for whatever names values by their bytes, or
+    /// compares those.
+    ///
+    /// The versions are 15 of V8 and 21 of Blink; or the greatest known, if the value needs greater ones than these and was not read in
+    /// lesser ones.
+    ///
+    /// ```
+    /// use larder_codec::value::{Decoder, Encoder, Payload};
+    ///
+    /// // `[1]` of Chromium 92, and of Chromium 110, which happened to keep the number as a double.
+    /// let old = Payload::read(b"\xff\x14\xff\x0dA\x01I\x02$\0\x01")?;
+    /// let new = Payload::read(b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0fA\x01N\0\0\0\0\0\0\xf0\x3f$\0\x01")?;
+    /// let alike = |payload| -> larder_codec::Result<Vec<u8>> {
+    ///     let mut bytes = Vec::new();
+    ///     Encoder::new().encode_alike(&Decoder::new().decode(&payload)?, &mut bytes);
+    ///     Ok(bytes)
+    /// };
+    /// assert_eq!(alike(old)?, alike(new)?);
+    /// # Ok::<(), larder_codec::Error>(())
+    /// ```
+    pub fn encode_alike(&mut self, tree: &Tree<'_>, out: &mut Vec<u8>) {
+        let start = out.len();
+        let needs = self.run(tree, Writer::begin_in(USUAL, out), true);
+        if needs.fit(USUAL) {
+            return;
+        }
+        let mut as_read = Vec::new();
+        if self.encode(tree, &mut as_read).fit(USUAL) {
+            return;
+        }
+        out.truncate(start);
+        self.run(tree, Writer::begin_in(GREATEST, out), true);
     }
 
     /// Appends bytes that are the same for the same value, however that was written or is kept.

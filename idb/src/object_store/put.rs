@@ -6,7 +6,7 @@ use larder_backing_store::PutMode;
 use larder_codec::Key;
 
 use super::ObjectStore;
-use crate::error::{Error, ErrorName, Result};
+use crate::error::{Error, Result};
 use crate::execution::{Length, SmallPut, TransactionMode};
 use crate::inline_key;
 use crate::key_range::KeyRange;
@@ -96,26 +96,6 @@ impl ObjectStore {
             .core()
             .submit(Length::Long, move |execution| {
                 operation::put_many(execution, &cell, requests)
-            })
-    }
-
-    /// Takes the next number of the key generator, for a host that needs the key before it has serialised the value: a value of
-    /// [another engine](Value::foreign) that has its key inside it. The number is used up, whether a record is put under it or
-    /// not; if the transaction is aborted, it is given back.
-    ///
-    /// # Errors
-    /// At once: `InvalidAccessError` if the object store has no key generator. The request: `ConstraintError` if it is used up.
-    pub fn generate_key(&self) -> Result<Request<Key>> {
-        self.check_writable()?;
-        if !self.cell().auto_increment {
-            let what = "the object store has no key generator";
-            return Err(Error::new(ErrorName::InvalidAccessError, what));
-        }
-        let cell = Arc::clone(self.cell());
-        self.transaction
-            .core()
-            .submit(Length::Short, move |execution| {
-                operation::generate_key(execution, &cell)
             })
     }
 

@@ -29,7 +29,8 @@ pub(crate) use get_all::{GetAll, get_all};
 pub(crate) use get_each::{GetsMemory, get_each, has_read_ahead, read_ahead};
 pub(crate) use pages::{PageWalk, next_page};
 pub(crate) use put::{
-    PutIndexes, PutMemory, PutRequest, generate_key, objects_for_paths, of_record, put, put_many,
+    PutIndexes, PutMemory, PutRequest, generate_key, key_generator, objects_for_paths, of_record,
+    put, put_many, set_key_generator,
 };
 pub(crate) use scan::Wanted;
 pub(crate) use unwrap::Unwrapping;

@@ -296,6 +296,28 @@ pub(crate) fn generate_key(execution: &mut Execution, store: &StoreCell) -> Resu
     Ok(Key::Number(number as f64))
 }
 
+/// The number that the key generator gives next.
+pub(crate) fn key_generator(execution: &mut Execution, store: &StoreCell) -> Result<i64> {
+    let store_id = store.id()?;
+    if let Some(next) = execution.known(store_id)?.generator {
+        return Ok(next);
+    }
+    let reads = execution.backing.reads();
+    Ok(reads.key_generator(execution.database_id, store_id)?)
+}
+
+/// Sets the number that the key generator gives next.
+pub(crate) fn set_key_generator(
+    execution: &mut Execution,
+    store: &StoreCell,
+    next: i64,
+) -> Result<()> {
+    let store_id = store.id()?;
+    execution.writer()?.set_key_generator(store_id, next)?;
+    execution.known(store_id)?.generator = Some(next);
+    Ok(())
+}
+
 /// Stores records up to the first that cannot be stored; the error says which that was.
 pub(crate) fn put_many(
     execution: &mut Execution,

@@ -7,6 +7,7 @@ use crate::commit::{Commit, Timestamp};
 use crate::entry::Change;
 use crate::error::{Error, Result};
 use crate::object::{ObjectIdentifier, Priority};
+use crate::rows::RowKind;
 use crate::tree::Tree;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
@@ -29,7 +30,17 @@ pub struct Journal {
     /// Values that are in memory, by their names.
     values: HashMap<ObjectIdentifier, Vec<OwnedPiece>>,
     values_len: usize,
+    /// What whatever syncs the page notes with the commit, by its names.
+    sync_metadata: BTreeMap<Vec<u8>, Note>,
     pins: Vec<Pin>,
+}
+
+/// What is noted with a commit.
+#[derive(Debug)]
+struct Note {
+    value: Vec<u8>,
+    /// Whether the commit's name comes behind it.
+    with_commit: bool,
 }
 
 impl Page {
@@ -56,6 +67,7 @@ impl Page {
             changes: BTreeMap::new(),
             values: HashMap::new(),
             values_len: 0,
+            sync_metadata: BTreeMap::new(),
         }
     }
 
@@ -68,7 +80,7 @@ impl Page {
     }
 
     /// Makes a commit of a journal: all of its changes, or nothing. If they change nothing, there is no commit, unless it is a merge: then its
-    /// base comes back.
+    /// base comes back. What the journal notes ([`Journal::set_sync_metadata`]) is written either way, in the commit's own batch.
     ///
     /// `now` is when it is made; a merge has the later time of its parents, so that each device makes the same.
     ///
@@ -99,11 +111,26 @@ impl Page {
             }
         }
         let root = Tree::new(inner, old_root).apply(&mut staged, &changes)?;
-        if journal.other.is_none() && root == journal.base.root() {
-            return Ok(journal.base.clone());
+        let is_unchanged = journal.other.is_none() && root == journal.base.root();
+        if is_unchanged {
+            staged = Staged::new(inner);
         }
         let parents: Vec<&Commit> = [&journal.base].into_iter().chain(&journal.other).collect();
-        let commit = Commit::on(&parents, root, now);
+        let commit = match is_unchanged {
+            true => journal.base.clone(),
+            false => Commit::on(&parents, root, now),
+        };
+        // After the last piece: pieces may be written before the rest of the batch, notes may not.
+        for (name, Note { value, with_commit }) in &journal.sync_metadata {
+            let row = inner.dialect.key(RowKind::SyncMetadata, &[name]);
+            let id = commit.id().0;
+            let behind: &[u8] = if *with_commit { &id } else { &[] };
+            staged.batch.put(&row, &[value, behind].concat());
+        }
+        if is_unchanged {
+            inner.write(&mut staged.batch)?;
+            return Ok(commit);
+        }
         inner.install_local(staged, &commit)?;
         drop(writing);
         self.0.notify_branches();
@@ -204,6 +231,37 @@ impl Journal {
         self.check(key)?;
         self.changes.insert(key.to_vec(), None);
         Ok(())
+    }
+
+    /// Notes something under a name with the commit: both are in one batch, so after a crash both are there or neither. It is what
+    /// [`Page::sync_metadata`] reads; each device has its own.
+    ///
+    /// ```
+    /// # use larder_leveldb::storage::MemoryFileSystem;
+    /// # use larder_pages::{Page, PageOptions, Timestamp};
+    /// # use std::{path::Path, sync::Arc};
+    /// # let page = Page::open(Arc::new(MemoryFileSystem::new()), Path::new("page"), PageOptions::default())?;
+    /// let mut journal = page.begin()?;
+    /// journal.put(b"apple", b"red")?;
+    /// journal.set_sync_metadata(b"position", b"42");
+    /// page.commit(journal, Timestamp(1))?;
+    /// assert_eq!(page.sync_metadata(b"position")?.as_deref(), Some(&b"42"[..]));
+    /// # Ok::<(), larder_pages::Error>(())
+    /// ```
+    pub fn set_sync_metadata(&mut self, name: &[u8], value: &[u8]) {
+        let value = value.to_vec();
+        let with_commit = false;
+        self.sync_metadata
+            .insert(name.to_vec(), Note { value, with_commit });
+    }
+
+    /// Notes something as [`set_sync_metadata`](Self::set_sync_metadata) does, and behind it the 32 bytes of the commit's name, which is not
+    /// known before: of the base, if there is no commit.
+    pub fn set_sync_metadata_and_commit(&mut self, name: &[u8], value: &[u8]) {
+        let value = value.to_vec();
+        let with_commit = true;
+        self.sync_metadata
+            .insert(name.to_vec(), Note { value, with_commit });
     }
 
     /// Takes all entries away, those of this journal too.

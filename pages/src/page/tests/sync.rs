@@ -185,6 +185,81 @@ fn what_is_synced_is_counted_down_to_nothing() {
 }
 
 #[test]
+fn a_note_is_written_with_the_commit_and_also_if_that_changes_nothing() {
+    let (page, head, _) = filled(1);
+    let noted = |page: &Page| page.sync_metadata(b"note").unwrap();
+    let mut journal = page.begin().unwrap();
+    journal.put(b"new", b"entry").unwrap();
+    journal.set_sync_metadata(b"note", b"one");
+    assert_eq!(noted(&page), None);
+    let second = page.commit(journal, Timestamp(7)).unwrap();
+    assert_ne!(second, head);
+    assert_eq!(noted(&page).unwrap(), b"one");
+    let mut journal = page.begin().unwrap();
+    journal.put(b"new", b"entry").unwrap();
+    journal.set_sync_metadata(b"note", b"two");
+    assert_eq!(page.commit(journal, Timestamp(8)).unwrap(), second);
+    assert_eq!(noted(&page).unwrap(), b"two");
+    // With the commit's name, too.
+    let mut journal = page.begin().unwrap();
+    journal.set_sync_metadata_and_commit(b"note", b"two");
+    page.commit(journal, Timestamp(8)).unwrap();
+    assert_eq!(
+        noted(&page).unwrap(),
+        [&b"two"[..], &second.id().0].concat()
+    );
+    // A commit that is there already notes, too.
+    let mut journal = page.begin_on(&head);
+    journal.put(b"new", b"entry").unwrap();
+    journal.set_sync_metadata(b"note", b"three");
+    assert_eq!(page.commit(journal, Timestamp(7)).unwrap(), second);
+    assert_eq!(noted(&page).unwrap(), b"three");
+    assert_eq!(page.heads(), [second]);
+    // A journal that is dropped has noted nothing.
+    let mut journal = page.begin().unwrap();
+    journal.set_sync_metadata(b"note", b"four");
+    drop(journal);
+    assert_eq!(noted(&page).unwrap(), b"three");
+}
+
+/// A commit of many pieces, which are written before it, with a note: at every file operation.
+#[test]
+fn after_a_crash_the_note_is_there_if_the_commit_is() {
+    use larder_leveldb::storage::{CrashImage, FaultFileSystem};
+    use std::sync::Mutex;
+    let memory = MemoryFileSystem::new();
+    let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
+    let images = Arc::new(Mutex::new(Vec::new()));
+    let taken = Arc::clone(&images);
+    fs.watch(move |operation| {
+        let torn = CrashImage::Tear { seed: operation };
+        for model in [torn, CrashImage::LoseUnsynced, CrashImage::KeepWritten] {
+            taken.lock().unwrap().push(memory.crash_image(model));
+        }
+    });
+    let page = Page::open(fs, Path::new("page"), options()).unwrap();
+    let mut journal = page.begin().unwrap();
+    for at in 0..60_u32 {
+        let value: Vec<u8> = (0..2000_u32).map(|n| (n * at % 251) as u8).collect();
+        journal.put(&at.to_be_bytes(), &value).unwrap();
+    }
+    journal.set_sync_metadata(b"note", b"one");
+    page.commit(journal, Timestamp(1)).unwrap();
+    let images = std::mem::take(&mut *images.lock().unwrap());
+    let (mut with, mut without) = (0, 0);
+    for image in images {
+        let page = Page::open(Arc::new(image), Path::new("page"), options()).unwrap();
+        let has_commit = page.heads()[0].generation() > 0;
+        assert_eq!(page.sync_metadata(b"note").unwrap().is_some(), has_commit);
+        match has_commit {
+            true => with += 1,
+            false => without += 1,
+        }
+    }
+    assert!(with > 0 && without > 10, "{with} with, {without} without");
+}
+
+#[test]
 fn a_page_in_single_bytes_is_read_and_not_written() {
     let files = Arc::new(MemoryFileSystem::new());
     let (page, head, map) = filled(3);
