@@ -51,13 +51,31 @@ impl PageSync {
         self.ended(done, |status, state| status.download = state, state)
     }
 
+    /// The devices that the cloud has segments of.
+    fn devices(&self) -> Result<BTreeSet<DeviceId>> {
+        let devices = self.cloud.list(&format!("{}/{DEVICES}", self.folder))?;
+        let devices = devices.iter().filter_map(|name| DeviceId::parse(name));
+        Ok(devices.collect())
+    }
+
+    /// Whether the cloud has segments that have not been taken. Nothing but their names is looked at.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ErrorKind::Unavailable).
+    pub fn has_news(&self) -> Result<bool> {
+        for device in self.devices()? {
+            let next = self.place(device, self.position.of(device).number + 1);
+            let name = format!("{}/{}", self.folder, next.name());
+            if self.cloud.read(&name, 0..1)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn download_all(&mut self) -> Result<Downloaded> {
         self.check_known()?;
-        let devices = self.cloud.list(&format!("{}/{DEVICES}", self.folder))?;
-        let mut devices: BTreeSet<DeviceId> = devices
-            .iter()
-            .filter_map(|name| DeviceId::parse(name))
-            .collect();
+        let mut devices = self.devices()?;
         let mut run = Run {
             incoming: self.page.incoming(),
             known: Vec::new(),

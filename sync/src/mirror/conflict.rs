@@ -1,0 +1,197 @@
+//! What has lost when two devices changed a record, kept in the page until it is settled.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use larder_idb::codec::value::{Decoder, Payload, Tree};
+use larder_idb::{JsString, Key, NewExternalObject, Value};
+use larder_pages::{
+    Commit, CommitId, Entry, ObjectReader, Page, Priority, Snapshot, Timestamp, ValueReference,
+};
+
+use super::bytes::{Bytes, put_bytes};
+use super::entry_key::{CONFLICT, of_conflict};
+use super::error::{Error, Result};
+use super::mirror::Mirror;
+use super::record::{Stored, open};
+
+const VERSION: u8 = 1;
+const REMOVED: u8 = 0;
+const VALUE: u8 = 1;
+
+/// What stands in the place of a removal's bytes, for its hash.
+const REMOVAL: &[u8] = b"removed";
+
+/// Longer values go into the page as streams.
+pub(super) const WHOLE_LEN_MAX: u64 = 64 << 10;
+
+/// A value on its way into an entry.
+#[derive(Debug)]
+pub(super) enum NewValue {
+    Bytes(Vec<u8>),
+    Reference(ValueReference),
+}
+
+/// The entry that keeps what has lost: its key and value. `lost` is `None` for a removal.
+pub(super) fn entry_of(
+    page: &Page,
+    met: [&Commit; 2],
+    entry_key: &[u8],
+    lost: Option<&Entry>,
+) -> Result<(Vec<u8>, NewValue)> {
+    let mut head = vec![VERSION];
+    head.push(if lost.is_some() { VALUE } else { REMOVED });
+    for commit in met {
+        head.extend_from_slice(&commit.id().0);
+    }
+    put_bytes(entry_key, &mut head);
+    let Some(lost) = lost else {
+        return Ok((of_conflict(entry_key, REMOVAL), NewValue::Bytes(head)));
+    };
+    let key = of_conflict(entry_key, lost.value.digest.as_bytes());
+    let mut reader = open(page, lost)?;
+    let value = match reader.len() <= WHOLE_LEN_MAX {
+        true => {
+            head.extend(reader.read_range(0, WHOLE_LEN_MAX)?);
+            NewValue::Bytes(head)
+        }
+        false => NewValue::Reference(page.create_value(head.as_slice().chain(reader))?),
+    };
+    Ok((key, value))
+}
+
+/// A record that two devices have changed: what is in the place of what. [`Mirror::settle`] takes it off the list.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Conflict {
+    /// The object store.
+    pub object_store: JsString,
+    /// The record's key.
+    pub key: Key,
+    /// What the page has now, as another change may have come since; `None` if it has no such record.
+    pub kept: Option<MirroredValue>,
+    /// What is not kept; `None` for a removal.
+    pub other: Option<MirroredValue>,
+    /// The commits that met: that whose record was kept, and the other. They are one if the database had never had what it overwrote, since
+    /// it could not take it.
+    pub commits: [CommitId; 2],
+    entry_key: Vec<u8>,
+}
+
+/// A value in a page. Its blobs are read when they are asked for.
+#[derive(Debug)]
+pub struct MirroredValue(Stored);
+
+impl MirroredValue {
+    /// The bytes, as Blink and V8 serialise them.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0.head.wire
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// If the bytes are not those of a value.
+    pub fn tree(&self) -> Result<Tree<'_>> {
+        let decode = || Decoder::new().decode(&Payload::read(self.bytes())?);
+        Ok(decode().map_err(larder_idb::Error::from)?)
+    }
+
+    /// Its blobs and files, by their places.
+    #[must_use]
+    pub fn objects(&self) -> Vec<NewExternalObject> {
+        self.0.objects()
+    }
+
+    /// The value, to be put into the database.
+    ///
+    /// # Errors
+    /// If the bytes are not those of a value.
+    pub fn to_value(&self) -> Result<Value> {
+        Ok(self.0.to_value()?.0)
+    }
+}
+
+impl Mirror {
+    /// The conflicts that are listed in the page's latest head, by object store and key. Their values are read, without contents of blobs.
+    ///
+    /// ```
+    /// # async fn show(mirror: &larder_sync::Mirror) -> Result<(), larder_sync::MirrorError> {
+    /// for conflict in mirror.conflicts()? {
+    ///     println!("{} {:?}", conflict.object_store.to_string_lossy(), conflict.key);
+    ///     let kept = conflict.kept.as_ref().map(|kept| kept.bytes().len());
+    ///     let other = conflict.other.as_ref().map(|other| other.bytes().len());
+    ///     println!("kept {kept:?} bytes, not kept {other:?} bytes");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if an entry is not as a mirror writes it; if the page fails.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>> {
+        let heads = self.page.heads();
+        let Some(head) = heads.last() else {
+            return Ok(Vec::new());
+        };
+        let snapshot = Arc::new(self.page.snapshot(head, b""));
+        let mut conflicts = Vec::new();
+        for entry in snapshot.entries(&[CONFLICT])? {
+            let entry = entry?;
+            if entry.key.first() != Some(&CONFLICT) {
+                break;
+            }
+            conflicts.push(read(&self.page, &snapshot, entry)?);
+        }
+        Ok(conflicts)
+    }
+
+    /// Takes a conflict off the list, in a commit of the page: the host has looked at it, and put the record again if the other value is the
+    /// better one. Whether it was listed.
+    ///
+    /// # Errors
+    /// If the page fails.
+    pub fn settle(&self, conflict: &Conflict, now: Timestamp) -> Result<bool> {
+        let mut journal = self.page.begin()?;
+        let before = journal.base().id();
+        journal.delete(&conflict.entry_key)?;
+        Ok(self.page.commit(journal, now)?.id() != before)
+    }
+}
+
+fn read(page: &Page, snapshot: &Arc<Snapshot>, entry: Entry) -> Result<Conflict> {
+    let mut reader = ObjectReader::open(page.clone(), &entry.value)?;
+    let part = reader.read_range(0, WHOLE_LEN_MAX)?;
+    let mut bytes = Bytes(&part);
+    match bytes.byte()? {
+        VERSION => {}
+        other => return Err(Error::malformed(format!("a conflict of version {other}"))),
+    }
+    let has_value = bytes.byte()? == VALUE;
+    let commits = [CommitId(bytes.array()?), CommitId(bytes.array()?)];
+    let record_key = bytes.bytes()?.to_vec();
+    let start = (part.len() - bytes.0.len()) as u64;
+    let stored = |value, start| Stored::read(page, snapshot, &record_key, value, start);
+    let other = match has_value {
+        true => Some(stored(entry.value, start)?),
+        false => None,
+    };
+    let kept = snapshot.entry(&record_key)?;
+    let kept = kept.map(|kept| stored(kept.value, 0)).transpose()?;
+    let place = super::entry_key::place(&record_key)?;
+    let in_value = [&other, &kept].into_iter().flatten();
+    let in_value = in_value.filter_map(|stored| stored.head.key.clone()).next();
+    Ok(Conflict {
+        object_store: place.object_store,
+        key: (place.key.or(in_value))
+            .ok_or_else(|| Error::malformed("a conflict without a key"))?,
+        kept: kept.map(MirroredValue),
+        other: other.map(MirroredValue),
+        commits,
+        entry_key: entry.key,
+    })
+}
+
+/// Values of conflicts come with the page, as those of records do.
+pub(super) const PRIORITY: Priority = Priority::Eager;

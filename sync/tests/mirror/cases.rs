@@ -1,0 +1,381 @@
+//! Cases by name: merging, removals, unique indexes, key ranges, backups.
+
+use std::sync::Arc;
+
+use larder_idb::{
+    IndexParameters, Key, KeyPath, NewExternalObject, ObjectStoreParameters, Upgrade, Value,
+};
+use larder_pages::Timestamp;
+use larder_sync::{MergeBy, MirrorOptions, Reason};
+use serde_json::json;
+
+use crate::device::{Device, json as shown, meet, quiet};
+
+fn plain(upgrade: &Upgrade) -> larder_idb::Result<()> {
+    let transaction = &upgrade.transaction;
+    transaction.create_object_store("notes", ObjectStoreParameters::new())?;
+    transaction.set_change_feed(true)
+}
+
+fn numbered(upgrade: &Upgrade) -> larder_idb::Result<()> {
+    let numbered = ObjectStoreParameters::new().auto_increment(true);
+    let transaction = &upgrade.transaction;
+    transaction.create_object_store("notes", numbered.clone())?;
+    transaction.create_object_store("cards", numbered.key_path("id"))?;
+    transaction.set_change_feed(true)
+}
+
+fn unique(upgrade: &Upgrade) -> larder_idb::Result<()> {
+    let transaction = &upgrade.transaction;
+    let notes = transaction.create_object_store("notes", ObjectStoreParameters::new())?;
+    let unique = IndexParameters::new().unique(true);
+    notes.create_index("by name", KeyPath::from("name"), unique)?;
+    transaction.set_change_feed(true)
+}
+
+fn two(upgrade: fn(&Upgrade) -> larder_idb::Result<()>, merge_by: MergeBy) -> (Device, Device) {
+    let options = MirrorOptions::new().merge_by(merge_by);
+    (
+        Device::new(options.clone(), upgrade),
+        Device::new(options.range(1), upgrade),
+    )
+}
+
+#[test]
+fn what_one_device_writes_the_other_has_and_nothing_comes_back() {
+    let (desk, pocket) = two(plain, MergeBy::Record);
+    desk.put("notes", 1, &json!({ "text": "tea" }));
+    desk.put("notes", 2, &json!("milk"));
+    let taken = desk.take(1);
+    assert_eq!((taken.put, taken.removed), (2, 0));
+    meet(&desk, &pocket);
+    let applied = pocket.apply(2);
+    assert_eq!((applied.put, applied.merged, applied.is_one), (2, 1, true));
+    assert_eq!(pocket.get("notes", 2), Some(json!("milk")));
+    // What came from the page is no change of this device's.
+    let commits = pocket.page.heads();
+    let again = pocket.apply(3);
+    assert_eq!((again.taken.put, again.put), (0, 0));
+    assert_eq!(pocket.page.heads(), commits);
+    desk.delete("notes", 1);
+    pocket.put("notes", 3, &json!(3));
+    quiet(&[&desk, &pocket], &mut 10);
+    assert_eq!(desk.content(), pocket.content());
+    assert_eq!(desk.get("notes", 1), None);
+    assert_eq!(desk.get("notes", 3), Some(json!(3)));
+    assert!(desk.mirror().conflicts().unwrap().is_empty());
+}
+
+#[test]
+fn the_later_record_is_kept_and_the_other_listed_until_it_is_settled() {
+    let (desk, pocket) = two(plain, MergeBy::Record);
+    desk.put("notes", 1, &json!({ "a": 0, "b": 0 }));
+    quiet(&[&desk, &pocket], &mut 0);
+    desk.put("notes", 1, &json!({ "a": 1, "b": 0 }));
+    desk.take(100);
+    pocket.put("notes", 1, &json!({ "a": 0, "b": 2 }));
+    pocket.take(101);
+    quiet(&[&desk, &pocket], &mut 200);
+    let kept = json!({ "a": 0, "b": 2 });
+    assert_eq!(desk.get("notes", 1), Some(kept.clone()));
+    assert_eq!(desk.content(), pocket.content());
+    for device in [&desk, &pocket] {
+        let conflicts = device.mirror().conflicts().unwrap();
+        let [conflict] = &conflicts[..] else {
+            panic!("{conflicts:?}")
+        };
+        assert_eq!(conflict.object_store, "notes");
+        assert_eq!(conflict.key, Key::from(1));
+        assert_eq!(shown(conflict.kept.as_ref()), Some(kept.clone()));
+        let other = json!({ "a": 1, "b": 0 });
+        assert_eq!(shown(conflict.other.as_ref()), Some(other));
+        assert_ne!(conflict.commits[0], conflict.commits[1]);
+    }
+    let mirror = desk.mirror();
+    let conflicts = mirror.conflicts().unwrap();
+    assert!(mirror.settle(&conflicts[0], Timestamp(300)).unwrap());
+    assert!(!mirror.settle(&conflicts[0], Timestamp(301)).unwrap());
+    quiet(&[&desk, &pocket], &mut 400);
+    assert!(pocket.mirror().conflicts().unwrap().is_empty());
+    assert_eq!(pocket.get("notes", 1), Some(kept));
+}
+
+#[test]
+fn properties_that_one_side_has_changed_are_joined() {
+    let (desk, pocket) = two(plain, MergeBy::Property);
+    desk.put("notes", 1, &json!({ "a": 0, "b": 0, "c": 0, "gone": 1 }));
+    desk.put("notes", 2, &json!({ "a": 0, "b": 0 }));
+    desk.put("notes", 3, &json!([1, 2]));
+    quiet(&[&desk, &pocket], &mut 0);
+    desk.put("notes", 1, &json!({ "a": 1, "b": 0, "c": 0, "new": [1] }));
+    desk.put("notes", 2, &json!({ "a": 1, "b": 1 }));
+    desk.put("notes", 3, &json!([1]));
+    desk.take(100);
+    pocket.put("notes", 1, &json!({ "a": 0, "b": 2, "c": 0, "gone": 1 }));
+    pocket.put("notes", 2, &json!({ "a": 2, "b": 0 }));
+    pocket.put("notes", 3, &json!([2]));
+    pocket.take(101);
+    quiet(&[&desk, &pocket], &mut 200);
+    let joint = json!({ "a": 1, "b": 2, "c": 0, "new": [1] });
+    assert_eq!(desk.get("notes", 1), Some(joint));
+    assert_eq!(desk.get("notes", 2), Some(json!({ "a": 2, "b": 1 })));
+    assert_eq!(desk.get("notes", 3), Some(json!([2])));
+    assert_eq!(desk.content(), pocket.content());
+    let conflicts = desk.mirror().conflicts().unwrap();
+    let others: Vec<_> = conflicts
+        .iter()
+        .map(|conflict| {
+            (
+                conflict.key.clone(),
+                shown(conflict.other.as_ref()).unwrap(),
+            )
+        })
+        .collect();
+    let lossy = (Key::from(2), json!({ "a": 1, "b": 1 }));
+    assert_eq!(others, [lossy, (Key::from(3), json!([1]))]);
+}
+
+#[test]
+fn a_change_against_a_removal_is_kept_and_the_removal_listed() {
+    for removed_later in [false, true] {
+        let (desk, pocket) = two(plain, MergeBy::Record);
+        desk.put("notes", 1, &json!("old"));
+        quiet(&[&desk, &pocket], &mut 0);
+        let (first, second) = if removed_later {
+            (100, 101)
+        } else {
+            (101, 100)
+        };
+        desk.put("notes", 1, &json!("new"));
+        desk.take(first);
+        pocket.delete("notes", 1);
+        pocket.take(second);
+        quiet(&[&desk, &pocket], &mut 200);
+        assert_eq!(pocket.get("notes", 1), Some(json!("new")));
+        assert_eq!(desk.content(), pocket.content());
+        let conflicts = desk.mirror().conflicts().unwrap();
+        assert_eq!(conflicts.len(), 1);
+        assert!(conflicts[0].other.is_none());
+        assert_eq!(shown(conflicts[0].kept.as_ref()), Some(json!("new")));
+    }
+}
+
+#[test]
+fn a_record_that_a_unique_index_refuses_waits_in_the_page() {
+    let (desk, pocket) = two(unique, MergeBy::Record);
+    desk.put("notes", 1, &json!({ "name": "Emma" }));
+    pocket.put("notes", 2, &json!({ "name": "Emma" }));
+    pocket.put("notes", 3, &json!({ "name": "Fanny" }));
+    desk.take(1);
+    pocket.take(2);
+    meet(&desk, &pocket);
+    let applied = desk.apply(3);
+    assert_eq!(applied.put, 1);
+    let [apart] = &applied.apart[..] else {
+        panic!("{applied:?}")
+    };
+    assert_eq!(
+        (&apart.key, apart.object_store.clone()),
+        (&Some(Key::from(2)), "notes".into())
+    );
+    assert!(matches!(apart.reason, Reason::Unique(_)), "{apart:?}");
+    assert_eq!(desk.get("notes", 2), None);
+    // It is still so, and the mirror says so.
+    assert_eq!(desk.apply(4).apart.len(), 1);
+    desk.put("notes", 1, &json!({ "name": "Anne" }));
+    let applied = desk.apply(5);
+    assert_eq!((applied.put, applied.apart.len()), (1, 0));
+    assert_eq!(desk.get("notes", 2), Some(json!({ "name": "Emma" })));
+    quiet(&[&desk, &pocket], &mut 10);
+    assert_eq!(desk.content(), pocket.content());
+}
+
+#[test]
+fn records_that_change_places_in_a_unique_index_are_applied_together() {
+    let (desk, pocket) = two(unique, MergeBy::Record);
+    desk.put("notes", 1, &json!({ "name": "Emma" }));
+    desk.put("notes", 2, &json!({ "name": "Fanny" }));
+    quiet(&[&desk, &pocket], &mut 0);
+    desk.put("notes", 1, &json!({ "name": "x" }));
+    desk.put("notes", 2, &json!({ "name": "Emma" }));
+    desk.put("notes", 1, &json!({ "name": "Fanny" }));
+    desk.take(50);
+    meet(&desk, &pocket);
+    let applied = pocket.apply(51);
+    assert_eq!((applied.put, applied.apart.len()), (2, 0));
+    assert_eq!(desk.content(), pocket.content());
+}
+
+#[test]
+fn what_waits_and_is_overwritten_is_listed() {
+    let (desk, pocket) = two(unique, MergeBy::Record);
+    desk.put("notes", 1, &json!({ "name": "Emma" }));
+    pocket.put("notes", 2, &json!({ "name": "Emma" }));
+    desk.take(1);
+    pocket.take(2);
+    meet(&desk, &pocket);
+    assert_eq!(desk.apply(3).apart.len(), 1);
+    desk.put("notes", 2, &json!({ "name": "Lucy" }));
+    assert_eq!(desk.take(4).conflicts, 1);
+    let conflicts = desk.mirror().conflicts().unwrap();
+    assert_eq!(conflicts.len(), 1);
+    assert_eq!(conflicts[0].key, Key::from(2));
+    assert_eq!(
+        shown(conflicts[0].other.as_ref()),
+        Some(json!({ "name": "Emma" }))
+    );
+}
+
+fn add(device: &Device, store: &str, value: &serde_json::Value) -> Key {
+    let transaction = device.begin();
+    let value = Value::serialize(value).unwrap();
+    let key = transaction.object_store(store).unwrap().add(value, None);
+    let key = key.unwrap().wait().unwrap();
+    device.commit(transaction);
+    key
+}
+
+#[test]
+fn each_device_generates_keys_in_a_range_of_its_own() {
+    let (desk, pocket) = two(numbered, MergeBy::Record);
+    let range = (1_u64 << 32) as f64;
+    for device in [&desk, &pocket] {
+        device.take(1);
+    }
+    assert_eq!(add(&desk, "notes", &json!("a")), Key::Number(1.0));
+    assert_eq!(add(&pocket, "notes", &json!("b")), Key::Number(range + 1.0));
+    assert_eq!(
+        add(&pocket, "cards", &json!({ "x": 1 })),
+        Key::Number(range + 1.0)
+    );
+    quiet(&[&desk, &pocket], &mut 10);
+    assert_eq!(desk.content(), pocket.content());
+    assert_eq!(desk.content().len(), 3);
+    // What came from the other device has not moved the generator.
+    assert_eq!(add(&desk, "notes", &json!("c")), Key::Number(2.0));
+    assert_eq!(add(&desk, "cards", &json!({})), Key::Number(1.0));
+    assert_eq!(add(&pocket, "notes", &json!("d")), Key::Number(range + 2.0));
+    // A change of the other device's record moves it, and the mirror back.
+    desk.put("cards", 0, &json!({ "x": 2, "id": range + 1.0 }));
+    desk.take(20);
+    assert_eq!(add(&desk, "cards", &json!({})), Key::Number(2.0));
+    quiet(&[&desk, &pocket], &mut 30);
+    assert_eq!(desk.content(), pocket.content());
+    assert!(desk.mirror().conflicts().unwrap().is_empty());
+    assert_eq!(
+        pocket.get("cards", range + 1.0),
+        Some(json!({ "x": 2, "id": 4294967297_u64 }))
+    );
+}
+
+#[test]
+fn a_key_that_two_devices_choose_is_a_conflict() {
+    let (desk, pocket) = two(numbered, MergeBy::Record);
+    desk.put("notes", 7, &json!("one"));
+    pocket.put("notes", 7, &json!("two"));
+    desk.put("notes", 8, &json!("same"));
+    pocket.put("notes", 8, &json!("same"));
+    quiet(&[&desk, &pocket], &mut 10);
+    assert_eq!(desk.content(), pocket.content());
+    let conflicts = desk.mirror().conflicts().unwrap();
+    assert_eq!(conflicts.len(), 1);
+    let mut both = [&conflicts[0].kept, &conflicts[0].other]
+        .map(|value| shown(value.as_ref()).unwrap().to_string());
+    both.sort();
+    assert_eq!(both, ["\"one\"", "\"two\""]);
+}
+
+#[test]
+fn a_handle_stays_on_its_device_and_is_not_overwritten() {
+    let (desk, pocket) = two(plain, MergeBy::Record);
+    desk.put("notes", 1, &json!("old"));
+    quiet(&[&desk, &pocket], &mut 0);
+    let put_handle = || {
+        let transaction = desk.begin();
+        let handle = NewExternalObject::FileSystemAccessHandle {
+            token: b"t".to_vec(),
+        };
+        let value = Value::serialize("with a handle")
+            .unwrap()
+            .and_objects(vec![handle]);
+        let store = transaction.object_store("notes").unwrap();
+        store.put(value, Some(1.into())).unwrap().wait().unwrap();
+        desk.commit(transaction);
+    };
+    put_handle();
+    let taken = desk.take(20);
+    assert_eq!((taken.put, taken.skipped.len()), (0, 1));
+    assert_eq!(taken.skipped[0].reason, Reason::Handle);
+    assert_eq!(taken.skipped[0].key, Some(Key::from(1)));
+    pocket.put("notes", 1, &json!("theirs"));
+    pocket.take(21);
+    meet(&desk, &pocket);
+    let applied = desk.apply(22);
+    assert_eq!((applied.put, applied.apart.len()), (0, 1));
+    assert_eq!(desk.get("notes", 1), Some(json!("with a handle")));
+    // What has come meanwhile is not lost when the record is put again.
+    desk.put("notes", 1, &json!("ours"));
+    assert_eq!(desk.take(23).conflicts, 1);
+    quiet(&[&desk, &pocket], &mut 30);
+    assert_eq!(pocket.get("notes", 1), Some(json!("ours")));
+    let conflicts = desk.mirror().conflicts().unwrap();
+    assert_eq!(shown(conflicts[0].other.as_ref()), Some(json!("theirs")));
+    assert!(desk.apply(99).apart.is_empty());
+}
+
+#[test]
+fn long_keys_and_names_have_hashes() {
+    let (desk, pocket) = two(plain, MergeBy::Record);
+    let long = |end: &str| Key::from(format!("{}{end}", "k".repeat(3000)).as_str());
+    desk.put("notes", long("a"), &json!(1));
+    desk.put("notes", long("b"), &json!(2));
+    desk.put("notes", "k".repeat(1000).as_str(), &json!(3));
+    quiet(&[&desk, &pocket], &mut 0);
+    assert_eq!(desk.content().len(), 3);
+    assert_eq!(desk.content(), pocket.content());
+    desk.put("notes", long("a"), &json!("desk"));
+    desk.take(50);
+    pocket.put("notes", long("a"), &json!("pocket"));
+    pocket.delete("notes", long("b"));
+    pocket.take(51);
+    quiet(&[&desk, &pocket], &mut 60);
+    assert_eq!(desk.content(), pocket.content());
+    assert_eq!(desk.get("notes", long("b")), None);
+    let conflicts = desk.mirror().conflicts().unwrap();
+    assert_eq!(conflicts.len(), 1);
+    assert_eq!(conflicts[0].key, long("a"));
+    assert_eq!(shown(conflicts[0].other.as_ref()), Some(json!("desk")));
+}
+
+#[test]
+fn equal_blobs_share_pieces_and_a_change_beside_one_does_not_write_it_again() {
+    let (desk, pocket) = two(plain, MergeBy::Record);
+    let blob: Vec<u8> = (0..900_000_u64)
+        .map(|at| (at * at * 31 >> 7) as u8)
+        .collect();
+    let put = |key: u32, text: &str| {
+        let transaction = desk.begin();
+        let blob = NewExternalObject::Blob {
+            mime_type: "a/b".into(),
+            content: Arc::new(blob.clone()),
+        };
+        let value = Value::serialize(text).unwrap().and_objects(vec![blob]);
+        let store = transaction.object_store("notes").unwrap();
+        store.put(value, Some(key.into())).unwrap().wait().unwrap();
+        desk.commit(transaction);
+    };
+    put(1, "one");
+    desk.take(1);
+    let first = desk.page.unsynced_pieces(None, 10_000).unwrap().len();
+    put(1, "another text");
+    put(2, "a second record");
+    desk.take(2);
+    let both = desk.page.unsynced_pieces(None, 10_000).unwrap().len();
+    pocket.page.pull_from(&desk.page, false).unwrap();
+    assert!(
+        first > 20 && both < first + 12,
+        "{first} pieces, then {both}"
+    );
+    pocket.apply(3);
+    assert_eq!(desk.content(), pocket.content());
+}
