@@ -17,6 +17,8 @@ mod repair;
 mod run;
 mod shared;
 mod stat;
+#[cfg(feature = "sync")]
+mod sync;
 mod verify;
 #[cfg(feature = "view")]
 mod view;
@@ -36,6 +38,8 @@ pub use repair::RepairArgs;
 pub use run::RunArgs;
 pub use shared::{OutputTo, ReportFormat, ReportTo, StoreFormat, WhichContent, WhichStores};
 pub use stat::StatArgs;
+#[cfg(feature = "sync")]
+pub use sync::{MergeRule, SyncArgs};
 pub use verify::VerifyArgs;
 #[cfg(feature = "view")]
 pub use view::ViewArgs;
@@ -75,7 +79,7 @@ PATH may be an origin's folder (*.indexeddb.leveldb, or one of SQLite files), a 
 (Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
 below it is found.
 
-Only run, compact, clean, feed clean, feed replay --consumer, repair --in-place and copy --on-conflict change a store that is there, and take its lock; with --dry-run none does. All other \
+Only run, compact, clean, sync, feed clean, feed replay --consumer, repair --in-place and copy --on-conflict change a store that is there, and take its lock; with --dry-run none does. All other \
 commands leave it as it is and take no lock, so a store in use can be looked at; only repair, and copy to or from an address, refuse one. \
 Copies, archives and repaired stores are new files and folders.
 
@@ -156,6 +160,10 @@ pub enum Command {
     /// Show what changed in databases that have a change feed.
     #[command(long_about = feed::FEED_ABOUT, after_long_help = feed::FEED_EXAMPLES)]
     Feed(FeedArgs),
+    /// Keep a database on several devices alike, by way of a folder or a distributed store.
+    #[cfg(feature = "sync")]
+    #[command(after_help = sync::SYNC_EXIT, long_about = sync::SYNC_ABOUT, after_long_help = sync::SYNC_EXAMPLES)]
+    Sync(SyncArgs),
     /// Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
     #[cfg(feature = "scripts")]
     #[command(after_help = run::RUN_EXIT, long_about = run::RUN_ABOUT, after_long_help = run::RUN_EXAMPLES)]

@@ -32,6 +32,8 @@ use crate::stat::Stat;
 use crate::store_notes::{report_notes, report_use};
 use crate::store_origin::{StoreOrigin, origins_text};
 use crate::stores_at::{WHERE_STORES_ARE, locate, with_only_store};
+#[cfg(feature = "sync")]
+use crate::sync;
 use crate::table::TableExport;
 use crate::verify::Verify;
 #[cfg(feature = "view")]
@@ -69,6 +71,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Run(args) => return scripts::run(args),
         #[cfg(feature = "view")]
         Command::View(args) => return view::run(args),
+        #[cfg(feature = "sync")]
+        Command::Sync(args) => return sync::run(args),
         Command::Import(args) => return archive::import(args, cli.quiet),
         Command::Feed(args) => return feed::run(&args.command),
         Command::Repair(args) => {

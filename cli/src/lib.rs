@@ -43,6 +43,8 @@ mod store_notes;
 mod store_origin;
 mod stores_at;
 mod style;
+#[cfg(feature = "sync")]
+pub mod sync;
 pub mod table;
 mod value_json;
 pub mod verify;

@@ -57,6 +57,11 @@ impl Cluster {
         }
     }
 
+    /// The catalogue, for what lies beside the namespaces of files.
+    pub fn catalogue(&self) -> Arc<dyn Catalogue> {
+        self.inner.catalogue.clone()
+    }
+
     /// What was asked of the engine since the connection was made.
     pub fn statistics(&self) -> Statistics {
         self.inner.counters.statistics()

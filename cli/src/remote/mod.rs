@@ -100,3 +100,17 @@ pub(crate) fn copy(from: &Path, to: &Path, _quiet: bool) -> Result<String, Strin
     let needed = feature(from).or_else(|| feature(to));
     Err(missing(needed.unwrap_or_default()))
 }
+
+/// A cloud in a distributed store: where devices meet that sync.
+#[cfg(all(feature = "remote", feature = "sync"))]
+pub(crate) fn cloud(address: &Path) -> Result<Arc<dyn larder_sync::Cloud>, String> {
+    let connection = connection::Connection::open(address)?;
+    let name = connection.namespace()?.as_str();
+    let catalogue = connection.cluster.catalogue();
+    Ok(Arc::new(larder_sync::CatalogueCloud::new(catalogue, name)))
+}
+
+#[cfg(all(not(feature = "remote"), feature = "sync"))]
+pub(crate) fn cloud(address: &Path) -> Result<Arc<dyn larder_sync::Cloud>, String> {
+    Err(missing(feature(address).unwrap_or_default()))
+}

@@ -1,0 +1,289 @@
+//! A database that several devices keep alike: `larder sync`, for a program that has a path.
+
+mod cloud;
+mod command;
+mod error;
+mod place;
+mod report;
+
+pub(crate) use command::run;
+pub use error::SyncError;
+pub use place::Place;
+pub use report::{RoundReport, write_conflict};
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_executor::block_on;
+use larder_codec::JsString;
+use larder_idb::{Connection, Factory, Storage, StorageOptions, SystemClock};
+use larder_leveldb::storage::{DiskFileSystem, FileSystem};
+use larder_pages::{CollectPolicy, OpenPage, PageId, PageOptions, Repository, Timestamp};
+use larder_sync::{
+    Cloud, CloudKey, Conflict, DeviceId, ENTRY_KEY_LEN_MAX, MergeBy, Mirror, MirrorOptions,
+    PageSync, create_from_page,
+};
+use sha2::{Digest, Sha256};
+
+/// The row of a page that has the device's range of generated keys.
+const RANGE: &[u8] = b"range";
+
+/// What is synced, and where.
+#[derive(Debug, Clone)]
+pub struct SyncOptions {
+    /// Where the store is, or is to be.
+    pub place: Place,
+    /// The database.
+    pub database: JsString,
+    /// The folder of pages.
+    pub pages: std::path::PathBuf,
+    /// Where the devices meet.
+    pub cloud: Arc<dyn Cloud>,
+    /// What the cloud is given is sealed with.
+    pub key: Option<CloudKey>,
+    /// What is kept of a record that two devices have changed.
+    pub merge_by: MergeBy,
+    /// 16 random bytes: the name that this device gets if it has none yet.
+    pub fresh: DeviceId,
+}
+
+/// A database and its page, open between rounds; the store is open in a round alone.
+#[derive(Debug)]
+pub struct DatabaseSync {
+    options: SyncOptions,
+    // Before the page, so that the page closes.
+    sync: PageSync,
+    page: OpenPage,
+}
+
+/// The id that the page of a database has on each device.
+#[must_use]
+pub fn page_id(origin: &str, database: &JsString) -> PageId {
+    let mut hash = Sha256::new();
+    hash.update(b"larder-sync database ");
+    hash.update((origin.len() as u64).to_le_bytes());
+    hash.update(origin);
+    for unit in database.units() {
+        hash.update(unit.to_le_bytes());
+    }
+    let hash = hash.finalize();
+    PageId(hash.first_chunk().copied().unwrap_or_default())
+}
+
+/// The present.
+#[must_use]
+pub fn now() -> Timestamp {
+    use larder_idb::Clock;
+    const MICROS_1601_TO_1970: i64 = 11_644_473_600_000_000;
+    let micros = SystemClock.now_us().saturating_sub(MICROS_1601_TO_1970);
+    Timestamp(micros.saturating_mul(1000))
+}
+
+impl DatabaseSync {
+    /// Opens the page of a database. Neither the store nor the cloud is touched.
+    ///
+    /// # Errors
+    /// If the folder of pages cannot be made, or the page is open elsewhere.
+    pub fn open(options: SyncOptions) -> Result<Self, SyncError> {
+        let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
+        let page_options = PageOptions {
+            key_len_max: ENTRY_KEY_LEN_MAX,
+            // What was synced is needed for the next merge.
+            collect: CollectPolicy::Never,
+            ..PageOptions::default()
+        };
+        let repository = Repository::open(fs, &options.pages, page_options, now())?;
+        let origin = options.place.origin.to_string();
+        let ledger = repository.ledger(&ledger_name(&origin))?;
+        let id = page_id(&origin, &options.database);
+        let page = ledger.open_page(id)?;
+        let sync = PageSync::open(
+            (*page).clone(),
+            id,
+            options.cloud.clone(),
+            options.key.as_ref(),
+            options.fresh,
+        )?;
+        Ok(Self {
+            options,
+            sync,
+            page,
+        })
+    }
+
+    /// How the cloud's side stands.
+    #[must_use]
+    pub fn sync(&self) -> &PageSync {
+        &self.sync
+    }
+
+    /// The folder of the store in LevelDB files.
+    #[must_use]
+    pub fn store_folder(&self) -> std::path::PathBuf {
+        let place = &self.options.place;
+        place.folder.join(place.origin.leveldb_folder_name())
+    }
+
+    /// Whether the cloud has something that this device has not taken.
+    ///
+    /// # Errors
+    /// If the cloud cannot be reached.
+    pub fn has_news(&self) -> Result<bool, SyncError> {
+        Ok(self.sync.has_news()?)
+    }
+
+    /// Forgets what was synced: the next round uploads everything anew.
+    ///
+    /// # Errors
+    /// If the page fails.
+    pub fn start_over(&mut self) -> Result<(), SyncError> {
+        Ok(self.sync.start_over()?)
+    }
+
+    /// Brings what is new in the database to the cloud, and what is new in the cloud to the database.
+    ///
+    /// # Errors
+    /// If the cloud, the page or the database fails; what was done by then stays, and the next round goes on.
+    pub fn round(&mut self) -> Result<RoundReport, SyncError> {
+        let downloaded = self.sync.download()?;
+        let (applied, conflicts) = self.with_mirror(|mirror| {
+            let applied = block_on(mirror.apply(now()))?;
+            Ok((applied, mirror.conflicts()?.len()))
+        })?;
+        let uploaded = self.sync.upload()?;
+        Ok(RoundReport::new(downloaded, &applied, uploaded, conflicts))
+    }
+
+    /// What two devices have changed.
+    ///
+    /// # Errors
+    /// If the page or the database fails.
+    pub fn conflicts(&mut self) -> Result<Vec<Conflict>, SyncError> {
+        self.with_mirror(|mirror| Ok(mirror.conflicts()?))
+    }
+
+    /// Takes all conflicts off the list, and brings that to the cloud: how many.
+    ///
+    /// # Errors
+    /// If the page, the database or the cloud fails.
+    pub fn settle(&mut self) -> Result<u64, SyncError> {
+        let settled = self.with_mirror(|mirror| {
+            let mut settled = 0;
+            for conflict in mirror.conflicts()? {
+                settled += u64::from(mirror.settle(&conflict, now())?);
+            }
+            // The database is where the page is now.
+            block_on(mirror.apply(now()))?;
+            Ok(settled)
+        })?;
+        self.sync.upload()?;
+        Ok(settled)
+    }
+
+    /// Ends the use of the page.
+    ///
+    /// # Errors
+    /// If the page fails.
+    pub fn close(self) -> Result<(), SyncError> {
+        let Self { sync, page, .. } = self;
+        drop(sync);
+        Ok(page.close(now())?)
+    }
+
+    /// Opens the store as long as something is done with the mirror.
+    fn with_mirror<T>(
+        &mut self,
+        work: impl FnOnce(&mut Mirror) -> Result<T, SyncError>,
+    ) -> Result<T, SyncError> {
+        let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
+        let place = &self.options.place;
+        place.make_folder(&*fs)?;
+        let storage = Storage::new(StorageOptions::new(
+            fs,
+            &place.folder,
+            Arc::new(SystemClock),
+        ))?;
+        let done = self.work_in(&storage.factory(&place.origin), work);
+        let closed = storage.close();
+        let done = done?;
+        closed?;
+        Ok(done)
+    }
+
+    fn work_in<T>(
+        &mut self,
+        factory: &Factory,
+        work: impl FnOnce(&mut Mirror) -> Result<T, SyncError>,
+    ) -> Result<T, SyncError> {
+        let connection = self.connect(factory)?;
+        let options = MirrorOptions::new()
+            .merge_by(self.options.merge_by)
+            .range(self.range()?);
+        let mut mirror = block_on(Mirror::new(&connection, &self.page, options))?;
+        work(&mut mirror)
+    }
+
+    /// A connection to the database, which is made as the page has it if it is not there. It has a change feed.
+    fn connect(&self, factory: &Factory) -> Result<Connection, SyncError> {
+        let name = &self.options.database;
+        let databases = factory.databases().wait()?;
+        if databases.iter().all(|database| database.name != *name) {
+            return match block_on(create_from_page(factory, name, &self.page)) {
+                Err(larder_sync::MirrorError::NoSchema) => {
+                    Err(SyncError::NoDatabase(name.to_string_lossy()))
+                }
+                connection => Ok(connection?),
+            };
+        }
+        let connection = factory.open(name, None)?.connection().wait()?;
+        if connection.has_change_feed() {
+            return Ok(connection);
+        }
+        connection.close();
+        let opening = factory.open_to_change(name)?;
+        let opened = opening.with_upgrade(|upgrade| upgrade.transaction.set_change_feed(true));
+        Ok(opened.wait()?)
+    }
+
+    /// The device's range of generated keys: the natural one for the first device, and a random one for each other, as its name is.
+    fn range(&self) -> Result<u32, SyncError> {
+        let known = self.page.sync_metadata(RANGE)?;
+        if let Some(range) = known.and_then(|row| row.try_into().ok()) {
+            return Ok(u32::from_le_bytes(range));
+        }
+        let is_first = self.page.heads().iter().all(|head| head.generation() == 0);
+        let range = match is_first {
+            true => 0,
+            false => {
+                let bytes = self.sync.device().0;
+                let number = bytes.first_chunk().copied().map_or(0, u32::from_le_bytes);
+                1 + number % MirrorOptions::RANGE_MAX
+            }
+        };
+        self.page.set_sync_metadata(RANGE, &range.to_le_bytes())?;
+        Ok(range)
+    }
+}
+
+/// The origin, or a part of it and a hash if it is too long.
+fn ledger_name(origin: &str) -> Vec<u8> {
+    match origin.len() <= larder_pages::LEDGER_NAME_LEN_MAX {
+        true => origin.as_bytes().to_vec(),
+        false => {
+            let hash = Sha256::digest(origin);
+            let start = origin.as_bytes().iter().take(100).copied();
+            start.chain(hash).collect()
+        }
+    }
+}
+
+/// Where the pages of a folder of stores are kept, if nothing else is said: beside it.
+#[must_use]
+pub fn pages_beside(stores: &Path) -> std::path::PathBuf {
+    let is_named = stores.file_name().is_some_and(|name| name == "IndexedDB");
+    let root = match stores.parent() {
+        Some(parent) if is_named => parent,
+        _ => stores,
+    };
+    root.join("larder-pages")
+}

@@ -1,0 +1,167 @@
+//! What a round has done, for people and for programs.
+
+use std::io::{self, Write};
+
+use larder_codec::{Key, RawKey};
+use larder_sync::{Applied, Conflict, Downloaded, LeftAlone, MirroredValue, Uploaded};
+use serde::Serialize;
+
+use super::SyncError;
+use crate::dump::push_key;
+
+/// What a round has done. Field names are part of the command's contract.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoundReport {
+    /// Records of this database that were changed here, and went to the page.
+    pub changed_here: u64,
+    /// Records that were removed here.
+    pub removed_here: u64,
+    /// Records that others have changed, and that are here now.
+    pub changed_elsewhere: u64,
+    /// Records that others have removed.
+    pub removed_elsewhere: u64,
+    /// Commits that came from the cloud.
+    pub commits_in: u64,
+    /// Commits that went to the cloud.
+    pub commits_out: u64,
+    /// Heads that were merged.
+    pub merged: u64,
+    /// Conflicts that are listed.
+    pub conflicts: u64,
+    /// Changes of object stores that this database has not.
+    pub without_store: u64,
+    /// Whether the cloud has something that cannot be taken yet.
+    pub is_waiting: bool,
+    /// Records that are not alike here and elsewhere, and why.
+    pub apart: Vec<Apart>,
+}
+
+/// A record that is not alike.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Apart {
+    /// The object store.
+    pub store: String,
+    /// The record's key, as JSON; empty if it is not known here.
+    pub key: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Apart {
+    fn of(left: &LeftAlone) -> Self {
+        let key = left.key.as_ref().map(key_json).unwrap_or_default();
+        Self {
+            store: left.object_store.to_string_lossy(),
+            key: String::from_utf8_lossy(&key).into_owned(),
+            reason: left.reason.to_string(),
+        }
+    }
+}
+
+impl RoundReport {
+    pub(super) fn new(
+        downloaded: Downloaded,
+        applied: &Applied,
+        uploaded: Uploaded,
+        conflicts: usize,
+    ) -> Self {
+        let skipped = applied
+            .taken
+            .skipped
+            .iter()
+            .filter(|one| !applied.apart.contains(one));
+        Self {
+            changed_here: applied.taken.put,
+            removed_here: applied.taken.removed,
+            changed_elsewhere: applied.put,
+            removed_elsewhere: applied.removed,
+            commits_in: downloaded.commits,
+            commits_out: uploaded.commits,
+            merged: applied.merged,
+            conflicts: conflicts as u64,
+            without_store: applied.without_store,
+            is_waiting: downloaded.is_waiting || !applied.is_one,
+            apart: applied.apart.iter().chain(skipped).map(Apart::of).collect(),
+        }
+    }
+
+    /// Whether nothing was to be done.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.commits_in == 0
+            && self.commits_out == 0
+            && self.changed_elsewhere == 0
+            && self.removed_elsewhere == 0
+    }
+
+    /// In words.
+    pub(super) fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "from here: {} changed, {} removed; from elsewhere: {} changed, {} removed",
+            self.changed_here, self.removed_here, self.changed_elsewhere, self.removed_elsewhere
+        )?;
+        if self.is_waiting {
+            writeln!(
+                out,
+                "the cloud does not have all yet of what another device has written: the next round goes on"
+            )?;
+        }
+        if self.without_store > 0 {
+            let count = self.without_store;
+            writeln!(
+                out,
+                "{count} changes are of object stores that this version of the database does not have"
+            )?;
+        }
+        if self.conflicts > 0 {
+            let count = self.conflicts;
+            writeln!(
+                out,
+                "{count} records were changed on two devices: --conflicts shows both values, --settle takes them off the list"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A key as other commands show it.
+fn key_json(key: &Key) -> Vec<u8> {
+    let (mut bytes, mut json) = (Vec::new(), Vec::new());
+    key.encode(&mut bytes);
+    if let Ok(raw) = RawKey::decode_exact(&bytes) {
+        push_key(&mut json, raw);
+    }
+    json
+}
+
+/// Writes a conflict as one line of JSON.
+///
+/// # Errors
+/// If a value cannot be read or the line not be written.
+pub fn write_conflict(conflict: &Conflict, out: &mut impl Write) -> Result<(), SyncError> {
+    let mut line = b"{\"store\":".to_vec();
+    let bad = |error: serde_json::Error| SyncError::Io(error.into());
+    serde_json::to_writer(&mut line, &conflict.object_store).map_err(bad)?;
+    line.extend_from_slice(b",\"key\":");
+    line.extend(key_json(&conflict.key));
+    for (name, value) in [("kept", &conflict.kept), ("other", &conflict.other)] {
+        write!(line, ",\"{name}\":")?;
+        match value {
+            Some(value) => write_value(value, &mut line)?,
+            None => line.extend_from_slice(b"{\"removed\":true}"),
+        }
+    }
+    line.extend_from_slice(b"}\n");
+    Ok(out.write_all(&line)?)
+}
+
+fn write_value(value: &MirroredValue, line: &mut Vec<u8>) -> Result<(), SyncError> {
+    line.extend_from_slice(b"{\"value\":");
+    let bad = |error: serde_json::Error| SyncError::Io(error.into());
+    serde_json::to_writer(&mut *line, &value.tree()?).map_err(bad)?;
+    line.push(b'}');
+    Ok(())
+}
