@@ -9,7 +9,7 @@ use larder_pages::PageId;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The key of everything that a host's devices keep in a cloud: 32 random bytes, which each device has and the cloud has not. Whoever has it can
+/// The key of everything that a host's devices keep in a cloud: 32 random bytes, which each device has and the cloud has not. A program that has it can
 /// read and write; there is no way to take it back from a device.
 #[derive(Clone)]
 pub struct CloudKey([u8; 32]);

@@ -39,7 +39,7 @@ pub enum MergeRule {
     /// The later record.
     #[default]
     Record,
-    /// Of plain objects each property that one device has changed; of one that both have, the later.
+    /// Each property of a plain object that one device has changed; of one that both have, the later.
     Property,
 }
 

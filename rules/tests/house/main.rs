@@ -22,7 +22,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The folders of the packages that are the product: libraries, bindings and the command.
-const PRODUCT: [&str; 12] = [
+const PRODUCT: [&str; 13] = [
     "codec",
     "leveldb",
     "remote-files",
@@ -30,6 +30,7 @@ const PRODUCT: [&str; 12] = [
     "idb",
     "feed",
     "pages",
+    "sync",
     "c",
     "binding",
     "js-host",

@@ -29,7 +29,7 @@ const PART_LEN: u64 = 16 << 10;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Head {
     is_alike: bool,
-    /// Of an entry whose own key has only a hash of it.
+    /// For an entry whose own key has only a hash of it.
     pub(super) key: Option<Key>,
     /// The value in its envelope.
     pub(super) wire: Vec<u8>,

@@ -104,7 +104,7 @@ fn read_row<T>(
 }
 
 impl PageSync {
-    /// Of a page with an id, in a cloud; sealed with a key, if there is one. `fresh` is a new random name: this device has it from now on, unless
+    /// A page with an id, in a cloud; sealed with a key, if there is one. `fresh` is a new random name: this device has it from now on, unless
     /// the page has given it one already.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ pub(crate) struct Replicas {
 #[derive(Debug, Default)]
 pub(crate) struct Replica {
     pub(crate) names: Mutex<Names>,
-    /// Of a thousand operations so many fail, before or behind what they do.
+    /// How many of a thousand operations fail, before or behind what they do.
     failing: Mutex<Option<(Random, u64)>>,
 }
 
