@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use larder_idb::codec::feed;
-use larder_idb::{JsString, Key, Request, Transaction, TransactionMode, TransactionOptions};
+use larder_idb::{
+    JsString, Key, Request, Transaction, TransactionDurability, TransactionMode, TransactionOptions,
+};
 use larder_pages::{Commit, Entry, Snapshot, Timestamp};
 
 use super::clash::{Incoming, Refused, refused, settle};
 use super::entry_key::{LONG_RECORD, RECORD, place, prefixes};
 use super::error::{Error, Result};
-use super::generator::next_in_range;
+use super::generator::{behind, next_in_range};
 use super::mirror::Mirror;
 use super::record::Stored;
 use super::report::{Applied, LeftAlone, Reason, Taken};
@@ -30,7 +32,7 @@ struct Round<'a> {
     applied: Applied,
     open: Vec<(Incoming, Request<Key>)>,
     refused: Refused,
-    /// Where key generators were: what comes from other devices does not move them.
+    /// Where key generators are to go on: what comes from other devices moves them only if it lies in this device's range.
     generators: BTreeMap<JsString, u64>,
 }
 
@@ -78,7 +80,11 @@ impl Mirror {
     pub(super) fn writing(&self, names: impl IntoIterator<Item = JsString>) -> Result<Transaction> {
         let mut names: Vec<JsString> = names.into_iter().collect();
         names.extend([feed::REVISIONS, feed::HISTORY, feed::CONSUMERS].map(JsString::from));
-        let options = TransactionOptions::new().reserved(true).from_source(true);
+        // A page's commits survive a power cut; what they rely on must as well.
+        let options = TransactionOptions::new()
+            .reserved(true)
+            .from_source(true)
+            .durability(TransactionDurability::Strict);
         let mode = TransactionMode::ReadWrite;
         Ok(self.connection.transaction(names, mode, options)?)
     }
@@ -268,6 +274,11 @@ impl Round<'_> {
     }
 
     async fn put_incoming(&mut self, incoming: Incoming) -> Result<()> {
+        if let Some(next) = self.generators.get_mut(&incoming.object_store.name())
+            && let Some(behind) = behind(&incoming.key, self.mirror.options.range)
+        {
+            *next = behind.max(*next);
+        }
         let request = match incoming.value()? {
             Ok((value, key)) => incoming.object_store.put(value, key),
             Err(reason) => {

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
+use larder_idb::codec::sortable;
 use larder_idb::codec::value::{Decoder, Payload, Tree};
 use larder_idb::{JsString, Key, NewExternalObject, Value};
 use larder_pages::{
@@ -10,7 +11,7 @@ use larder_pages::{
 };
 
 use super::bytes::{Bytes, put_bytes};
-use super::entry_key::{CONFLICT, of_conflict};
+use super::entry_key::{CONFLICT, LONG_RECORD, of_conflict};
 use super::error::{Error, Result};
 use super::mirror::Mirror;
 use super::record::{Stored, open};
@@ -32,11 +33,12 @@ pub(super) enum NewValue {
     Reference(ValueReference),
 }
 
-/// The entry that keeps what has lost: its key and value. `lost` is `None` for a removal.
+/// The entry that keeps what has lost: its key and value. `lost` is `None` for a removal. One of the two is there.
 pub(super) fn entry_of(
     page: &Page,
     met: [&Commit; 2],
     entry_key: &[u8],
+    kept: Option<&Entry>,
     lost: Option<&Entry>,
 ) -> Result<(Vec<u8>, NewValue)> {
     let mut head = vec![VERSION];
@@ -45,6 +47,15 @@ pub(super) fn entry_of(
         head.extend_from_slice(&commit.id().0);
     }
     put_bytes(entry_key, &mut head);
+    if entry_key.first() == Some(&LONG_RECORD) {
+        let entry = lost.or(kept);
+        let entry = entry.ok_or_else(|| Error::malformed("a conflict without a value"))?;
+        let snapshot = Arc::new(page.snapshot(met[0], b""));
+        let stored = Stored::read(page, &snapshot, entry_key, entry.value, 0)?;
+        let mut key = Vec::new();
+        sortable::encode(&stored.key(entry_key)?, &mut key);
+        put_bytes(&key, &mut head);
+    }
     let Some(lost) = lost else {
         return Ok((of_conflict(entry_key, REMOVAL), NewValue::Bytes(head)));
     };
@@ -171,6 +182,11 @@ fn read(page: &Page, snapshot: &Arc<Snapshot>, entry: Entry) -> Result<Conflict>
     let has_value = bytes.byte()? == VALUE;
     let commits = [CommitId(bytes.array()?), CommitId(bytes.array()?)];
     let record_key = bytes.bytes()?.to_vec();
+    let place = super::entry_key::place(&record_key)?;
+    let key = match place.key {
+        Some(key) => key,
+        None => sortable::decode_exact(bytes.bytes()?).map_err(larder_idb::Error::from)?,
+    };
     let start = (part.len() - bytes.0.len()) as u64;
     let stored = |value, start| Stored::read(page, snapshot, &record_key, value, start);
     let other = match has_value {
@@ -179,13 +195,9 @@ fn read(page: &Page, snapshot: &Arc<Snapshot>, entry: Entry) -> Result<Conflict>
     };
     let kept = snapshot.entry(&record_key)?;
     let kept = kept.map(|kept| stored(kept.value, 0)).transpose()?;
-    let place = super::entry_key::place(&record_key)?;
-    let in_value = [&other, &kept].into_iter().flatten();
-    let in_value = in_value.filter_map(|stored| stored.head.key.clone()).next();
     Ok(Conflict {
         object_store: place.object_store,
-        key: (place.key.or(in_value))
-            .ok_or_else(|| Error::malformed("a conflict without a key"))?,
+        key,
         kept: kept.map(MirroredValue),
         other: other.map(MirroredValue),
         commits,

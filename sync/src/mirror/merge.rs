@@ -190,7 +190,11 @@ impl Resolver<'_> {
             true => [heads.right(), heads.left()],
             false => [heads.left(), heads.right()],
         };
-        let (key, value) = conflict::entry_of(self.page, met, &diff.key, lost)?;
+        let kept = match is_right_kept {
+            true => diff.right.as_ref(),
+            false => diff.left.as_ref(),
+        };
+        let (key, value) = conflict::entry_of(self.page, met, &diff.key, kept, lost)?;
         let value = match &value {
             NewValue::Bytes(bytes) => MergedValue::New(bytes, PRIORITY),
             NewValue::Reference(reference) => MergedValue::Reference(reference, PRIORITY),

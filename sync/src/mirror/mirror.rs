@@ -97,7 +97,7 @@ impl Mirror {
         }
         let feed = Feed::of(connection)?;
         let consumer = feed.consumer(&options.consumer).await?;
-        let state = state::load(&feed, &consumer, page).await?;
+        let state = state::load(connection, &feed, &consumer, page).await?;
         Ok(Self {
             connection: connection.clone(),
             at: pinned(page, &state)?,
@@ -125,7 +125,8 @@ impl Mirror {
     /// Looks again where database and page are, if something has failed.
     pub(super) async fn settle_doubt(&mut self) -> Result<()> {
         if self.is_in_doubt {
-            self.state = state::load(&self.feed, &self.consumer, &self.page).await?;
+            self.state =
+                state::load(&self.connection, &self.feed, &self.consumer, &self.page).await?;
             self.at = pinned(&self.page, &self.state)?;
             self.is_in_doubt = false;
         }

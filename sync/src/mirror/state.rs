@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use larder_feed::{Consumer, Feed};
-use larder_idb::JsString;
+use larder_idb::codec::feed::CONSUMERS;
+use larder_idb::{
+    Connection, JsString, TransactionDurability, TransactionMode, TransactionOptions,
+};
 use larder_pages::{CommitId, Page};
 
 use super::bytes::{Bytes, put_bytes, put_number, put_string};
@@ -159,7 +162,12 @@ fn later(of_page: Option<State>, of_database: Option<State>) -> Option<State> {
 }
 
 /// Where the database is; a first state, which is noted there, if page and database do not know of each other.
-pub(super) async fn load(feed: &Feed, consumer: &Consumer, page: &Page) -> Result<State> {
+pub(super) async fn load(
+    connection: &Connection,
+    feed: &Feed,
+    consumer: &Consumer,
+    page: &Page,
+) -> Result<State> {
     let of_page = page.sync_metadata(&row_name(consumer.name()))?;
     let of_page = of_page.map(|row| State::decode(&row)).transpose()?;
     let of_database = consumer.note().await?;
@@ -173,14 +181,15 @@ pub(super) async fn load(feed: &Feed, consumer: &Consumer, page: &Page) -> Resul
         return Ok(found);
     }
     let first = State::first(steps.into_iter().max().unwrap_or(0) + 1);
-    let transaction = consumer.transaction(&[])?;
+    let options = TransactionOptions::new()
+        .reserved(true)
+        .durability(TransactionDurability::Strict);
+    let mode = TransactionMode::ReadWrite;
+    let transaction = connection.transaction(CONSUMERS, mode, options)?;
     let note = first.encode();
     consumer
         .acknowledge_noting_in(&transaction, 0, &note)
         .await?;
-    transaction
-        .commit()?
-        .await
-        .map_err(larder_feed::Error::from)?;
+    transaction.commit()?.await?;
     Ok(first)
 }

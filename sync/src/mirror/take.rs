@@ -102,6 +102,8 @@ impl Mirror {
             true => Timestamp(0),
             false => now,
         };
+        // What was changed may have been committed without a sync. A power cut must not take it from the database alone.
+        self.note(&self.state, &[]).await?;
         state.commit = self.page.commit(journal, time)?.id();
         self.note(&state, &moves).await?;
         self.go_to(state)?;
@@ -110,10 +112,7 @@ impl Mirror {
 
     /// Notes a state in the database, after the page, and moves key generators into the range of this device.
     async fn note(&self, state: &State, moves: &[(JsString, u64)]) -> Result<()> {
-        let transaction = match moves.is_empty() {
-            true => self.consumer.transaction(&[])?,
-            false => self.writing(moves.iter().map(|(name, _)| name.clone()))?,
-        };
+        let transaction = self.writing(moves.iter().map(|(name, _)| name.clone()))?;
         for (name, _) in moves {
             let object_store = transaction.object_store(name)?;
             // What was put meanwhile has moved it on.
@@ -318,7 +317,8 @@ impl Round<'_> {
             }
         }
         let met = [at.commit(), at.commit()];
-        let (key, value) = conflict::entry_of(&self.mirror.page, met, entry_key, Some(&entry))?;
+        let (key, value) =
+            conflict::entry_of(&self.mirror.page, met, entry_key, None, Some(&entry))?;
         match value {
             NewValue::Bytes(bytes) => {
                 self.journal.put_with_priority(&key, &bytes, PRIORITY)?;

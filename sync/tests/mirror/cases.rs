@@ -350,9 +350,8 @@ fn long_keys_and_names_have_hashes() {
 #[test]
 fn equal_blobs_share_pieces_and_a_change_beside_one_does_not_write_it_again() {
     let (desk, pocket) = two(plain, MergeBy::Record);
-    let blob: Vec<u8> = (0..900_000_u64)
-        .map(|at| (at * at * 31 >> 7) as u8)
-        .collect();
+    let mut random = larder_fixtures::random::Random::new(1);
+    let blob: Vec<u8> = (0..900_000).map(|_| random.next() as u8).collect();
     let put = |key: u32, text: &str| {
         let transaction = desk.begin();
         let blob = NewExternalObject::Blob {

@@ -1,1 +1,190 @@
-//! To come.
+//! Crashes at file operations of the database and of the page, at both at once: what has gone into the one or the other counts once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use larder_fixtures::random::Random;
+use larder_idb::{ObjectStoreParameters, Upgrade};
+use larder_leveldb::storage::{CrashImage, FaultFileSystem, MemoryFileSystem};
+use larder_pages::{CommitId, Page};
+use larder_sync::MirrorOptions;
+use serde_json::json;
+
+use crate::device::{Device, connect, open_page, open_storage, page, quiet};
+
+fn upgrade(upgrade: &Upgrade) -> larder_idb::Result<()> {
+    let transaction = &upgrade.transaction;
+    transaction.create_object_store("notes", ObjectStoreParameters::new())?;
+    let numbered = ObjectStoreParameters::new().auto_increment(true);
+    transaction.create_object_store("numbered", numbered)?;
+    transaction.set_change_feed(true)
+}
+
+/// What was there when it crashed.
+struct Image {
+    operation: u64,
+    of_page: bool,
+    database: MemoryFileSystem,
+    page: MemoryFileSystem,
+}
+
+/// A device on files that are copied at operations, with which nothing is lost that was written: a process that dies.
+fn watched(every: u64) -> (Device, Arc<Mutex<Vec<Image>>>, Arc<Mutex<bool>>) {
+    let (database, pages) = (MemoryFileSystem::new(), MemoryFileSystem::new());
+    let images = Arc::new(Mutex::new(Vec::new()));
+    let is_on = Arc::new(Mutex::new(false));
+    let watch = |of_page: bool, memory: &MemoryFileSystem| {
+        let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));
+        let (images, is_on) = (Arc::clone(&images), Arc::clone(&is_on));
+        let (database, pages) = (database.clone(), pages.clone());
+        let random = Mutex::new(Random::new(every));
+        fs.watch(move |operation| {
+            if !*is_on.lock().unwrap() || !random.lock().unwrap().one_in(every) {
+                return;
+            }
+            for model in [CrashImage::KeepWritten, CrashImage::LoseUnsynced] {
+                images.lock().unwrap().push(Image {
+                    operation,
+                    of_page,
+                    database: database.crash_image(model),
+                    page: pages.crash_image(model),
+                });
+            }
+        });
+        fs
+    };
+    let (of_database, of_pages) = (watch(false, &database), watch(true, &pages));
+    let storage = open_storage(of_database).unwrap();
+    let device = Device {
+        connection: connect(&storage, 1, upgrade).unwrap(),
+        storage,
+        page: open_page(of_pages).unwrap(),
+        options: MirrorOptions::new(),
+    };
+    (device, images, is_on)
+}
+
+/// How many commits of a page are no merges, from its heads down: what was taken from databases.
+fn taken(page: &Page) -> usize {
+    let mut open: Vec<CommitId> = page.heads().iter().map(|head| head.id()).collect();
+    let mut seen = BTreeMap::new();
+    while let Some(id) = open.pop() {
+        if seen.contains_key(&id) {
+            continue;
+        }
+        let commit = page.commit_by_id(id).unwrap().unwrap();
+        open.extend(commit.parents());
+        seen.insert(id, !commit.is_merge() && commit.generation() > 0);
+    }
+    seen.values().filter(|is_taken| **is_taken).count()
+}
+
+#[test]
+fn after_a_crash_anywhere_each_change_counts_once() {
+    let every = match std::env::var_os("LARDER_WHOLE") {
+        Some(_) => 1,
+        None => 3,
+    };
+    let (device, images, is_on) = watched(every);
+    let other = Device::new(MirrorOptions::new().range(1), upgrade);
+    let mut now = 0;
+    device.put("notes", 1, &json!("one"));
+    device.put("notes", 2, &json!("two"));
+    other.put("notes", 3, &json!("three"));
+    quiet(&[&device, &other], &mut now);
+    // From here on it crashes: something of both sides, a record that both change, a removal of each.
+    device.put("notes", 1, &json!("one, changed here"));
+    device.put("notes", 4, &json!("both: here"));
+    device.delete("notes", 2);
+    other.put("notes", 4, &json!("both: there"));
+    other.put("notes", 5, &json!("x".repeat(500)));
+    other.delete("notes", 3);
+    other.take(now + 1);
+    device.page.pull_from(&other.page, false).unwrap();
+    let crossed = page();
+    crossed.pull_from(&other.page, false).unwrap();
+    *is_on.lock().unwrap() = true;
+    device.take(now + 2);
+    device.apply(now + 3);
+    device.put("notes", 6, &json!("six"));
+    device.apply(now + 4);
+    *is_on.lock().unwrap() = false;
+    let final_taken = taken(&device.page);
+    other.page.pull_from(&device.page, false).unwrap();
+    let images = std::mem::take(&mut *images.lock().unwrap());
+    let mut of_both = [0, 0];
+    for image in images {
+        of_both[usize::from(image.of_page)] += 1;
+        let at = format!(
+            "before operation {} of the {}",
+            image.operation,
+            if image.of_page { "page" } else { "database" }
+        );
+        let storage = open_storage(Arc::new(image.database)).unwrap();
+        let again = Device {
+            connection: connect(&storage, 1, upgrade).unwrap(),
+            storage,
+            page: open_page(Arc::new(image.page)).unwrap(),
+            options: MirrorOptions::new(),
+        };
+        let third = Device::new(MirrorOptions::new().range(2), upgrade);
+        third.page.pull_from(&crossed, false).unwrap();
+        // What was to be done before the crash.
+        if again.get("notes", 6).is_none() {
+            again.apply(now + 3);
+            again.put("notes", 6, &json!("six"));
+        }
+        again.apply(now + 4);
+        assert_eq!(again.content(), device.content(), "{at}");
+        let count = taken(&again.page);
+        assert!(
+            count <= final_taken,
+            "{at}: {count} commits, not {final_taken}"
+        );
+        let conflicts = again.mirror().conflicts().unwrap();
+        assert_eq!(conflicts.len(), 1, "{at}: {conflicts:?}");
+        // Nothing is left to be taken, and nothing that came is taken.
+        let heads = again.page.heads();
+        let quiet_again = again.apply(now + 9);
+        assert_eq!(
+            (quiet_again.taken.put, quiet_again.put, quiet_again.removed),
+            (0, 0, 0),
+            "{at}"
+        );
+        assert_eq!(again.page.heads(), heads, "{at}");
+        third.page.pull_from(&again.page, false).unwrap();
+        third.apply(now + 20);
+        assert_eq!(third.content(), device.content(), "{at}");
+    }
+    println!("{of_both:?} crashes at the database's and the page's operations");
+    assert!(of_both[0] > 10 && of_both[1] > 10, "{of_both:?}");
+}
+
+/// The first meeting crashes, too.
+#[test]
+fn after_a_crash_of_the_first_meeting_it_begins_anew() {
+    let (device, images, is_on) = watched(1);
+    device.put("notes", 1, &json!("one"));
+    *is_on.lock().unwrap() = true;
+    device.take(5);
+    *is_on.lock().unwrap() = false;
+    let images = std::mem::take(&mut *images.lock().unwrap());
+    assert!(images.len() > 20);
+    for image in images {
+        let storage = open_storage(Arc::new(image.database)).unwrap();
+        let again = Device {
+            connection: connect(&storage, 1, upgrade).unwrap(),
+            storage,
+            page: open_page(Arc::new(image.page)).unwrap(),
+            options: MirrorOptions::new(),
+        };
+        again.apply(6);
+        assert_eq!(
+            again.page.heads(),
+            device.page.heads(),
+            "{}",
+            image.operation
+        );
+        assert_eq!(again.content(), device.content());
+    }
+}

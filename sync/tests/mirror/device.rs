@@ -10,8 +10,8 @@ use std::task::{Context, Poll, Waker};
 
 use larder_idb::{
     Connection, Executor, FileSystem, FixedClock, GetAllOptions, Key, KeyRange, MemoryFileSystem,
-    NewExternalObject, Origin, Storage, StorageOptions, Transaction, TransactionMode,
-    TransactionOptions, Upgrade, Value,
+    NewExternalObject, Origin, Storage, StorageOptions, Transaction, TransactionDurability,
+    TransactionMode, TransactionOptions, Upgrade, Value,
 };
 use larder_pages::{Page, PageOptions, Timestamp};
 use larder_sync::{
@@ -116,7 +116,7 @@ impl Device {
 
     pub(crate) fn begin(&self) -> Transaction {
         let names = self.connection.object_store_names();
-        let options = TransactionOptions::new();
+        let options = TransactionOptions::new().durability(TransactionDurability::Strict);
         (self.connection)
             .transaction(names, TransactionMode::ReadWrite, options)
             .unwrap()
