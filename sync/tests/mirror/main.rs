@@ -2,6 +2,7 @@
 //! how many programs (200), `LARDER_SYNC_SEED` where they begin.
 #![cfg(test)]
 
+mod backups;
 mod cases;
 mod crash;
 mod device;

@@ -1,1 +1,228 @@
-//! To come.
+//! Values: of Chromiums of different ages, of other engines, and long ones in bounded memory.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use larder_idb::{
+    BlobSource, DiskFileSystem, Executor, FixedClock, JsString, NewExternalObject,
+    ObjectStoreParameters, Origin, Storage, StorageOptions, Upgrade, Value,
+};
+use larder_sync::{MirrorOptions, Reason};
+
+use crate::device::{Device, page, quiet, wait};
+
+/// What a browser said is in a store: by database and object store, the values by their keys' texts.
+fn said(name: &str) -> BTreeMap<(String, String), BTreeMap<String, String>> {
+    let json = larder_fixtures::get(name).expected_json();
+    let mut said = BTreeMap::new();
+    for database in json["databases"].as_array().unwrap() {
+        for store in database["objectStores"]
+            .as_array()
+            .or(database["stores"].as_array())
+            .unwrap()
+        {
+            let records = store["records"].as_array().unwrap().iter();
+            let records = records.map(|record| (record[0].to_string(), record[1].to_string()));
+            let place = (database["name"].to_string(), store["name"].to_string());
+            said.insert(place, records.collect());
+        }
+    }
+    said
+}
+
+/// A device on a copy of a browser's store, whose database has a change feed.
+fn device(fixture: &larder_fixtures::OpenFixture, origin: &str, name: &JsString) -> Device {
+    let folder = fixture.leveldb().parent().unwrap().to_owned();
+    let fs = Arc::new(DiskFileSystem::new());
+    let mut options = StorageOptions::new(fs, folder, Arc::new(FixedClock::default()));
+    options.executor = Executor::Driven { seed: None };
+    let storage = Storage::new(options).unwrap();
+    let factory = storage.factory(&Origin::from_url(origin).unwrap());
+    let opening = factory.open_to_change(name).unwrap();
+    let opening = opening.with_upgrade(|upgrade| upgrade.transaction.set_change_feed(true));
+    Device {
+        connection: opening.wait().unwrap(),
+        storage,
+        page: page(),
+        options: MirrorOptions::new(),
+    }
+}
+
+/// The judge is what the two browsers said of their stores: where that is alike, the entries must be, and where it differs they are conflicts.
+#[test]
+fn equal_values_of_chromiums_of_different_ages_meet_without_a_conflict() {
+    let (old, new) = (said("c64-lite"), said("c156-lite"));
+    let names = ["blobs", "indexes", "keys", "lifecycle", "many", "values"];
+    let (mut alike, mut different) = (0, 0);
+    for name in names {
+        let fixtures = ["c64-lite", "c156-lite"].map(larder_fixtures::get);
+        let copies = fixtures.each_ref().map(larder_fixtures::Fixture::copy);
+        let devices: Vec<Device> = (fixtures.iter().zip(&copies))
+            .map(|(fixture, copy)| device(copy, &fixture.origin, &name.into()))
+            .collect();
+        let taken: Vec<_> = devices.iter().map(|device| device.take(1)).collect();
+        // One has a handle, which stays where it is.
+        let mut skipped = taken.iter().flat_map(|taken| &taken.skipped);
+        assert!(
+            skipped.all(|skipped| skipped.reason == Reason::Handle),
+            "{taken:?}"
+        );
+        devices[1].page.pull_from(&devices[0].page, false).unwrap();
+        let mirror = devices[1].mirror();
+        mirror.merge().unwrap();
+        let mut found: BTreeMap<String, usize> = BTreeMap::new();
+        for conflict in mirror.conflicts().unwrap() {
+            let store = conflict.object_store.to_string_lossy();
+            *found
+                .entry(serde_json::to_string(&store).unwrap())
+                .or_default() += 1;
+        }
+        let quoted = serde_json::to_string(name).unwrap();
+        for ((database, store), records) in old.iter().filter(|((of, _), _)| *of == quoted) {
+            let others = &new[&(database.clone(), store.clone())];
+            let shared = records.iter().filter(|(key, _)| others.contains_key(*key));
+            let differing = shared
+                .clone()
+                .filter(|(key, value)| others[*key] != **value)
+                .count();
+            alike += shared.count() - differing;
+            different += differing;
+            let conflicts = found.remove(store).unwrap_or(0);
+            assert_eq!(conflicts, differing, "{database} {store}");
+        }
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+    println!("{alike} records alike, {different} not");
+    assert!(alike > 700, "{alike}");
+}
+
+/// A value of another engine's is a value like others, where no index asks for its keys.
+#[test]
+fn values_of_other_engines_pass_where_no_index_asks_for_their_keys() {
+    fn upgrade(upgrade: &Upgrade) -> larder_idb::Result<()> {
+        let by_id = || ObjectStoreParameters::new().key_path("id");
+        let transaction = &upgrade.transaction;
+        transaction.create_object_store("bare", by_id())?;
+        let indexed = transaction.create_object_store("indexed", by_id())?;
+        let parameters = larder_idb::IndexParameters::new();
+        indexed.create_index("by x", larder_idb::KeyPath::from("x"), parameters)?;
+        transaction.set_change_feed(true)
+    }
+    let (desk, pocket) = (
+        Device::new(MirrorOptions::new(), upgrade),
+        Device::new(MirrorOptions::new().range(1), upgrade),
+    );
+    let transaction = desk.begin();
+    let bare = transaction.object_store("bare").unwrap();
+    let value = Value::foreign("gecko", 8, b"\x03\x00", []).unwrap();
+    bare.put(value, Some("a".into())).unwrap().wait().unwrap();
+    let indexed = transaction.object_store("indexed").unwrap();
+    let value = Value::foreign("gecko", 8, b"\x04", [("by x".into(), vec![1.into()])]).unwrap();
+    indexed
+        .put(value, Some("b".into()))
+        .unwrap()
+        .wait()
+        .unwrap();
+    desk.commit(transaction);
+    let taken = desk.take(1);
+    assert_eq!((taken.put, taken.skipped.len()), (1, 1));
+    assert_eq!(taken.skipped[0].reason, Reason::Foreign);
+    quiet(&[&desk, &pocket], &mut 1);
+    let transaction = pocket.begin();
+    let bare = transaction.object_store("bare").unwrap();
+    let found = bare.get("a").unwrap().wait().unwrap().unwrap();
+    assert_eq!(found.foreign().unwrap().bytes(), b"\x03\x00");
+    drop((bare, transaction));
+    assert_eq!(pocket.content().len(), 1);
+}
+
+/// Bytes that are made as they are read, and counted.
+#[derive(Debug)]
+struct Made {
+    len: u64,
+    /// The longest part that was asked for at once.
+    longest: Arc<AtomicU64>,
+}
+
+struct Making<'a>(&'a Made, u64);
+
+impl BlobSource for Made {
+    fn size_bytes(&self) -> u64 {
+        self.len
+    }
+
+    fn open(&self) -> std::io::Result<Box<dyn Read + Send + '_>> {
+        Ok(Box::new(Making(self, 0)))
+    }
+}
+
+fn byte_at(at: u64) -> u8 {
+    let mixed = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ (mixed >> 29))
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        .to_be_bytes()[0]
+}
+
+impl Read for Making<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0
+            .longest
+            .fetch_max(buffer.len() as u64, Ordering::Relaxed);
+        let len = buffer.len().min((self.0.len - self.1) as usize);
+        for (offset, byte) in buffer[..len].iter_mut().enumerate() {
+            *byte = byte_at(self.1 + offset as u64);
+        }
+        self.1 += len as u64;
+        Ok(len)
+    }
+}
+
+#[test]
+fn a_long_blob_goes_from_database_to_database() {
+    fn upgrade(upgrade: &Upgrade) -> larder_idb::Result<()> {
+        let parameters = ObjectStoreParameters::new();
+        upgrade
+            .transaction
+            .create_object_store("films", parameters)?;
+        upgrade.transaction.set_change_feed(true)
+    }
+    const LEN: u64 = 30 << 20;
+    let (desk, pocket) = (
+        Device::new(MirrorOptions::new(), upgrade),
+        Device::new(MirrorOptions::new().range(1), upgrade),
+    );
+    let content = Arc::new(Made {
+        len: LEN,
+        longest: Arc::default(),
+    });
+    let mime_type = JsString::from("video/x");
+    let blob = NewExternalObject::Blob { mime_type, content };
+    let transaction = desk.begin();
+    let value = Value::serialize("a film").unwrap().and_objects(vec![blob]);
+    let films = transaction.object_store("films").unwrap();
+    films.put(value, Some(1.into())).unwrap().wait().unwrap();
+    desk.commit(transaction);
+    desk.take(1);
+    pocket.page.pull_from(&desk.page, false).unwrap();
+    assert_eq!(pocket.apply(2).put, 1);
+    let transaction = pocket.begin();
+    let films = transaction.object_store("films").unwrap();
+    let found = wait(&pocket.storage, films.get(1).unwrap())
+        .unwrap()
+        .unwrap();
+    let mut content = found.objects()[0].open().unwrap();
+    let (mut at, mut part) = (0, vec![0; 1 << 16]);
+    loop {
+        let len = content.read(&mut part).unwrap();
+        if len == 0 {
+            break;
+        }
+        let same = (part[..len].iter().enumerate())
+            .all(|(offset, byte)| *byte == byte_at(at + offset as u64));
+        assert!(same, "between {at} and {}", at + len as u64);
+        at += len as u64;
+    }
+    assert_eq!(at, LEN);
+}
