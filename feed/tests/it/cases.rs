@@ -513,3 +513,80 @@ fn revisions_of_one_upgrade_have_the_names_that_the_object_store_had_at_the_time
     assert!(block_on(reader.next()).unwrap().is_none());
     assert_eq!(block_on(feed.revisions_of("books", 2)).unwrap(), [3]);
 }
+
+/// What a page finds in the consumer's record, as JSON.
+fn consumer_record(library: &Database, name: &str) -> String {
+    let options = TransactionOptions::new().reserved(true);
+    let mode = TransactionMode::ReadOnly;
+    let names = "larder.feed.consumers";
+    let transaction = library.connection().transaction(names, mode, options);
+    let transaction = transaction.unwrap();
+    let found = transaction.object_store(names).unwrap().get(name).unwrap();
+    let found = found.wait().unwrap().unwrap();
+    serde_json::to_string(&found.tree().unwrap()).unwrap()
+}
+
+#[test]
+fn a_consumer_notes_bytes_of_its_own_with_its_position() {
+    let (library, feed) = library();
+    put(&library, "books", 1.0, &json!(1));
+    put(&library, "books", 2.0, &json!(2));
+    let consumer = block_on(feed.consumer("mirror")).unwrap();
+    assert_eq!(consumer_record(&library, "mirror"), "[0,0]");
+    assert_eq!(block_on(consumer.note()).unwrap(), None);
+    let note = |position, note: &[u8], is_committed: bool| {
+        let transaction = consumer.transaction(&["books"]).unwrap();
+        let noting = consumer.acknowledge_noting_in(&transaction, position, note);
+        block_on(noting).unwrap();
+        match is_committed {
+            true => transaction.commit().unwrap().wait().unwrap(),
+            false => transaction.abort(None).unwrap(),
+        }
+    };
+    note(1, b"one", true);
+    // The base64 of "one".
+    assert_eq!(
+        consumer_record(&library, "mirror"),
+        r#"[1,0,{"$arraybuffer":"b25l"}]"#
+    );
+    note(2, b"two", false);
+    assert_eq!(block_on(consumer.position()).unwrap(), 1);
+    assert_eq!(block_on(consumer.note()).unwrap().unwrap(), b"one");
+    // Acknowledging a position alone keeps it, and so does clean-up.
+    block_on(consumer.acknowledge(2)).unwrap();
+    clean(&feed);
+    assert_eq!(block_on(consumer.position()).unwrap(), 2);
+    assert_eq!(block_on(consumer.note()).unwrap().unwrap(), b"one");
+    assert_eq!(
+        block_on(feed.consumers()).unwrap(),
+        [("mirror".to_owned(), 2)]
+    );
+    note(2, b"", true);
+    assert_eq!(block_on(consumer.note()).unwrap().unwrap(), b"");
+    block_on(consumer.restart(0)).unwrap();
+    assert_eq!(block_on(consumer.note()).unwrap(), None);
+    block_on(feed.remove_consumer("mirror")).unwrap();
+    let gone = block_on(consumer.note());
+    assert!(matches!(gone, Err(Error::NoConsumer { .. })), "{gone:?}");
+}
+
+#[test]
+fn a_view_shows_the_feed_and_the_records_as_they_are_together() {
+    let (library, feed) = library();
+    put(&library, "books", 1.0, &json!(1));
+    let view = feed.view().unwrap();
+    assert_eq!(block_on(feed.last_in(&view)).unwrap(), 1);
+    put(&library, "books", 1.0, &json!(2));
+    remove(&library, "books", 1.0);
+    put(&library, "loans", 1.0, &json!(3));
+    let mut reader = feed.read_from(0, ReadOptions::new().values(true));
+    let batch = block_on(reader.next_in(&view)).unwrap().unwrap();
+    assert_eq!((batch.position(), batch.revisions().len()), (1, 1));
+    assert!(block_on(reader.next_in(&view)).unwrap().is_none());
+    assert_eq!(block_on(feed.last_in(&view)).unwrap(), 1);
+    let books = view.object_store("books").unwrap();
+    assert!(block_on(books.get(1).unwrap()).unwrap().is_some());
+    // It goes on from there in another one.
+    let batch = block_on(reader.next()).unwrap().unwrap();
+    assert_eq!(batch.position(), 4);
+}

@@ -100,3 +100,79 @@ fn there_is_no_number_to_ask_for_without_a_generator_or_behind_its_end() {
     let auto = store(&transaction, "auto");
     assert_eq!(refused(auto.generate_key()), "ReadOnlyError");
 }
+
+#[test]
+fn the_number_that_comes_next_is_read_and_set_and_both_are_the_transactions() {
+    for name in ["auto", "auto-in"] {
+        let place = place();
+        let connection = place.connection();
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
+        let store = store(&transaction, name);
+        let next = || store.key_generator().unwrap().wait().unwrap();
+        assert_eq!(next(), 1);
+        assert_eq!(put(&store, Some(7.5.into())).unwrap(), Key::from(7.5));
+        assert_eq!((next(), next()), (8, 8));
+        store.set_key_generator(3).unwrap().wait().unwrap();
+        assert_eq!(next(), 3);
+        assert_eq!(put(&store, None).unwrap(), Key::from(3.0));
+        assert_eq!(next(), 4);
+        // In the order of the requests, also behind puts that run together.
+        let puts = [put_later(&store, None), put_later(&store, None)];
+        let set = store.set_key_generator(1 << 40).unwrap();
+        let behind = put_later(&store, None);
+        let keys = puts.map(|put| put.wait().unwrap());
+        assert_eq!(keys, [Key::from(4.0), Key::from(5.0)]);
+        set.wait().unwrap();
+        assert_eq!(behind.wait().unwrap(), Key::from((1_u64 << 40) as f64));
+        transaction.commit().unwrap().wait().unwrap();
+        // An abort takes it back.
+        let transaction = begin(&connection, TransactionMode::ReadWrite);
+        let store = super::store(&transaction, name);
+        store.set_key_generator(2).unwrap().wait().unwrap();
+        transaction.abort(None).unwrap();
+        drop((store, transaction));
+        connection.close();
+        let place = place.reopened();
+        let transaction = begin(&place.connection(), TransactionMode::ReadOnly);
+        let store = super::store(&transaction, name);
+        let next = store.key_generator().unwrap().wait().unwrap();
+        assert_eq!(next, (1 << 40) + 1, "{name}");
+        assert_eq!(refused(store.set_key_generator(1)), "ReadOnlyError");
+    }
+}
+
+fn put_later(store: &ObjectStore, key: Option<Key>) -> larder_idb::Request<Key> {
+    store.put(unindexed(b"x"), key).unwrap()
+}
+
+#[test]
+fn a_generator_is_set_within_its_numbers_and_where_there_is_one() {
+    let place = place();
+    let connection = place.connection();
+    let transaction = begin(&connection, TransactionMode::ReadWrite);
+    for name in ["bare", "out", "in"] {
+        let store = store(&transaction, name);
+        assert_eq!(refused(store.key_generator()), "InvalidAccessError");
+        assert_eq!(refused(store.set_key_generator(1)), "InvalidAccessError");
+    }
+    let auto = store(&transaction, "auto");
+    for number in [0, (1 << 53) + 2, u64::MAX] {
+        assert_eq!(
+            refused(auto.set_key_generator(number)),
+            "DataError",
+            "{number}"
+        );
+    }
+    auto.set_key_generator(1 << 53).unwrap().wait().unwrap();
+    assert_eq!(
+        put(&auto, None).unwrap(),
+        Key::from(9_007_199_254_740_992.0)
+    );
+    assert_eq!(auto.key_generator().unwrap().wait().unwrap(), (1 << 53) + 1);
+    assert_eq!(refused(put(&auto, None)), "ConstraintError");
+    auto.set_key_generator((1 << 53) + 1)
+        .unwrap()
+        .wait()
+        .unwrap();
+    assert_eq!(refused(put(&auto, None)), "ConstraintError");
+}

@@ -284,3 +284,34 @@ fn values_are_equal_or_not_whatever_their_bytes() {
         assert!(!compare(a, b), "{a:?} {b:?}");
     }
 }
+
+#[test]
+fn equal_values_have_alike_bytes_that_decode_to_them() {
+    let values: Vec<_> = chromium_values().map(|(_, _, bytes)| bytes).collect();
+    let alike = |bytes: &[u8]| {
+        let mut out = b"before".to_vec();
+        with_tree(bytes, |tree| Encoder::new().encode_alike(tree, &mut out));
+        out.split_off(6)
+    };
+    let alikes: Vec<_> = values.iter().map(|bytes| alike(bytes)).collect();
+    let mut greatest = 0;
+    for (bytes, out) in values.iter().zip(&alikes) {
+        assert!(with_tree(bytes, |one| with_tree(out, |other| one
+            .is_same_value(other))));
+        assert_eq!(alike(out), *out);
+        greatest += usize::from(out[16] == 16);
+    }
+    let mut pairs = 0;
+    for (at, one) in values.iter().enumerate() {
+        for (other, out) in values.iter().zip(&alikes).take(at) {
+            let same = with_tree(one, |one| {
+                with_tree(other, |other| one.is_same_value(other))
+            });
+            // Without the headers: a value that only the greatest versions have may be read in lesser ones.
+            assert_eq!(same, alikes[at][17..] == out[17..]);
+            pairs += usize::from(same && one != other);
+        }
+    }
+    assert!(pairs > 20, "{pairs}");
+    println!("{pairs} pairs of equal values in other bytes, {greatest} in the greatest versions");
+}
