@@ -268,6 +268,26 @@ fn each_device_generates_keys_in_a_range_of_its_own() {
     );
 }
 
+/// At once, without another round of the mirror.
+#[test]
+fn what_comes_moves_a_generator_only_within_its_own_range() {
+    let (desk, pocket) = two(numbered, MergeBy::Record);
+    let range = (1_u64 << 32) as f64;
+    // Before the mirror has seen it, the other device generates a number of this one's.
+    assert_eq!(add(&pocket, "notes", &json!("a")), Key::Number(1.0));
+    pocket.take(1);
+    assert_eq!(add(&pocket, "notes", &json!("b")), Key::Number(range + 1.0));
+    pocket.take(2);
+    desk.take(3);
+    desk.page.pull_from(&pocket.page, false).unwrap();
+    assert_eq!(desk.apply(4).put, 2);
+    assert_eq!(add(&desk, "notes", &json!("c")), Key::Number(2.0));
+    desk.take(5);
+    meet(&desk, &pocket);
+    pocket.apply(6);
+    assert_eq!(add(&pocket, "notes", &json!("d")), Key::Number(range + 2.0));
+}
+
 #[test]
 fn a_key_that_two_devices_choose_is_a_conflict() {
     let (desk, pocket) = two(numbered, MergeBy::Record);

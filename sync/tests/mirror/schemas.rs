@@ -101,6 +101,10 @@ fn records_of_an_object_store_that_is_gone_stay_in_the_page() {
     let head = desk.page.heads().pop().unwrap();
     let snapshot = desk.page.snapshot(&head, b"r");
     assert_eq!(snapshot.entries(b"r").unwrap().count(), 1);
+    // The earlier head has the later version.
+    let snapshot = desk.page.snapshot(&head, b"s");
+    assert_eq!(snapshot.get(b"s").unwrap().unwrap(), [2]);
+    assert_eq!(snapshot.entries(b"s").unwrap().count(), 3);
     // A later version has the object store again, and gets what the page has.
     fn three(upgrade: &Upgrade) -> larder_idb::Result<()> {
         let parameters = ObjectStoreParameters::new();

@@ -226,3 +226,69 @@ fn a_long_blob_goes_from_database_to_database() {
     }
     assert_eq!(at, LEN);
 }
+
+/// The bytes are written down from `docs/format/sync.md`.
+#[test]
+fn entries_are_as_the_format_says() {
+    fn upgrade(upgrade: &Upgrade) -> larder_idb::Result<()> {
+        let by_id = ObjectStoreParameters::new().key_path("i");
+        let transaction = &upgrade.transaction;
+        transaction.create_object_store("a", ObjectStoreParameters::new())?;
+        let b = transaction.create_object_store("b", by_id.auto_increment(true))?;
+        let unique = larder_idb::IndexParameters::new().unique(true);
+        b.create_index("x", larder_idb::KeyPath::from(["y"]), unique)?;
+        transaction.set_change_feed(true)
+    }
+    let desk = Device::of_version(MirrorOptions::new(), 300, upgrade);
+    let transaction = desk.begin();
+    let a = transaction.object_store("a").unwrap();
+    let value = Value::serialize(&true).unwrap();
+    a.put(value.clone(), Some(1.into())).unwrap().detach();
+    let file = NewExternalObject::File {
+        mime_type: "t".into(),
+        content: Arc::new(b"content".to_vec()),
+        name: "n".into(),
+        last_modified_micros: -2,
+    };
+    let value = value.and_objects(vec![file]);
+    a.put(value, Some("k".into())).unwrap().detach();
+    drop(a);
+    desk.commit(transaction);
+    desk.take(1);
+    let head = desk.page.heads().pop().unwrap();
+    let snapshot = desk.page.snapshot(&head, b"");
+    let wire = b"\x12\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0fT";
+    let expected: [(&[u8], Vec<u8>); 5] = [
+        (
+            b"r\x50\x30b\0\x10\xbf\xf0\0\0\0\0\0\0\0",
+            [b"\x01", &wire[..], b"\0"].concat(),
+        ),
+        (
+            b"r\x50\x30b\0\x30l\0\0",
+            [
+                b"\x01",
+                &wire[..],
+                b"\x01\x01\x01t\0\x07\x01n\0\xfe\xff\xff\xff\xff\xff\xff\xffcontent",
+            ]
+            .concat(),
+        ),
+        (b"s", b"\xac\x02".to_vec()),
+        (b"s\x30b\0", b"\0\0\0".to_vec()),
+        (
+            b"s\x30c\0",
+            b"\x01\x01i\0\x01\x01\x01x\0\x02\x01\x01y\0\x01\0".to_vec(),
+        ),
+    ];
+    let found: Vec<_> = (snapshot.entries(b"").unwrap())
+        .map(|entry| {
+            let key = entry.unwrap().key;
+            let value = snapshot.get(&key).unwrap().unwrap();
+            (key, value)
+        })
+        .collect();
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|(key, value)| (key.to_vec(), value))
+        .collect();
+    assert_eq!(found, expected);
+}
