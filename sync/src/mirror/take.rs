@@ -197,7 +197,7 @@ impl Round<'_> {
             if !is_known || is_all {
                 // What the page has of it already, the database has not seen, if it had no part in it.
                 let may_have_unseen = self.put_all(name, !is_known).await?;
-                now.is_applied &= !(may_have_unseen && !is_known);
+                now.is_applied &= !may_have_unseen || is_known;
                 joined.insert(name.clone());
             }
             object_stores.push(now);

@@ -28,10 +28,12 @@ struct Image {
     page: MemoryFileSystem,
 }
 
+type Images = Arc<Mutex<Vec<Image>>>;
+
 /// A device on files that are copied at operations, with which nothing is lost that was written: a process that dies.
-fn watched(every: u64) -> (Device, Arc<Mutex<Vec<Image>>>, Arc<Mutex<bool>>) {
+fn watched(every: u64) -> (Device, Images, Arc<Mutex<bool>>) {
     let (database, pages) = (MemoryFileSystem::new(), MemoryFileSystem::new());
-    let images = Arc::new(Mutex::new(Vec::new()));
+    let images = Images::default();
     let is_on = Arc::new(Mutex::new(false));
     let watch = |of_page: bool, memory: &MemoryFileSystem| {
         let fs = Arc::new(FaultFileSystem::new(Arc::new(memory.clone())));

@@ -305,14 +305,16 @@ impl Run {
                 }
                 // A removal of what the other side never had is no change, nor one that the other side has made as well, before its own.
                 let is_in_kept = |at: &usize| kept_after.is_some_and(|kept| kept.contains(at));
-                let both = writes
+                let mut both = writes
                     .iter()
                     .filter(|(at, _)| lost.after.contains(*at) && is_in_kept(at));
                 let is_made_twice =
                     (writes.iter()).any(|(at, write)| write.text.is_none() && is_in_kept(at));
                 let is_change = lost.text.is_some()
                     || !is_made_twice
-                        && both.last().is_some_and(|(_, shared)| shared.text.is_some());
+                        && both
+                            .next_back()
+                            .is_some_and(|(_, shared)| shared.text.is_some());
                 assert!(!is_change || others.contains(&lost.text), "{}", say());
             }
             // A line of writes has no conflict.
