@@ -30,7 +30,7 @@ use super::schema::Schema;
 /// #   mirror.take(Timestamp(1)).await?;
 ///     let connection = create_from_page(&factory, "library", &page).await?;
 ///     assert_eq!(connection.version(), 3);
-///     assert_eq!(connection.object_store_names(), ["books".into()]);
+///     assert_eq!(connection.object_store_names(), ["books"]);
 ///     Ok::<(), larder_sync::MirrorError>(())
 /// })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
