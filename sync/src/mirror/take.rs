@@ -21,6 +21,9 @@ use super::report::{LeftAlone, Reason, Taken};
 use super::schema::Schema;
 use super::state::{Apart, Joined, Origin, State};
 
+/// So many records are read together.
+const GETS: usize = 16;
+
 /// What was changed in the database since the position: by object store and key, the encoded bytes of which are shorter than a key.
 #[derive(Debug, Default)]
 struct Changes {
@@ -278,23 +281,35 @@ impl Round<'_> {
 
     async fn take_changes(&mut self, changes: &Changes, done: &BTreeSet<JsString>) -> Result<()> {
         let local = changes.keys.iter().filter(|(_, is_local)| **is_local);
-        for ((name, key), _) in local {
-            let Some(name) = changes.names.get(*name) else {
-                continue;
-            };
-            let key = Key::decode_exact(key).map_err(larder_idb::Error::from)?;
-            let entry_key = of_record(name, &key)?;
-            let found = match self.schema.object_stores.contains_key(name) {
-                true => self.view.object_store(name)?.get(key.clone())?.await?,
-                false => None,
-            };
-            match found {
-                Some(_) if done.contains(name) => {}
-                Some(value) => {
-                    let (bytes, objects) = (value.bytes(), value.objects());
-                    self.put(&entry_key, name, &key, bytes, objects, false)?;
+        let mut local = local.map(|(place, _)| place).peekable();
+        while local.peek().is_some() {
+            // Asked for together, since a request is passed from thread to thread.
+            let mut asked = Vec::with_capacity(GETS);
+            for (name, key) in local.by_ref().take(GETS) {
+                let Some(name) = changes.names.get(*name) else {
+                    continue;
+                };
+                let key = Key::decode_exact(key).map_err(larder_idb::Error::from)?;
+                let get = match self.schema.object_stores.contains_key(name) {
+                    true => Some(self.view.object_store(name)?.get(key.clone())?),
+                    false => None,
+                };
+                asked.push((name, key, get));
+            }
+            for (name, key, get) in asked {
+                let found = match get {
+                    Some(get) => get.await?,
+                    None => None,
+                };
+                let entry_key = of_record(name, &key)?;
+                match found {
+                    Some(_) if done.contains(name) => {}
+                    Some(value) => {
+                        let (bytes, objects) = (value.bytes(), value.objects());
+                        self.put(&entry_key, name, &key, bytes, objects, false)?;
+                    }
+                    None => self.remove(&entry_key)?,
                 }
-                None => self.remove(&entry_key)?,
             }
         }
         Ok(())
