@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::object::{ObjectIdentifier, Priority};
 use crate::rows::RowKind;
 use crate::tree::Tree;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::sync::Arc;
@@ -29,7 +30,10 @@ pub struct Journal {
     changes: BTreeMap<Vec<u8>, Option<(ObjectIdentifier, Priority)>>,
     /// Values that are in memory, by their names.
     values: HashMap<ObjectIdentifier, Vec<OwnedPiece>>,
+    /// Their length, with that of the keys.
     values_len: usize,
+    /// Which keys were given them.
+    keys_of_values: Vec<Vec<u8>>,
     /// What whatever syncs the page notes with the commit, by its names.
     sync_metadata: BTreeMap<Vec<u8>, Note>,
     pins: Vec<Pin>,
@@ -67,6 +71,7 @@ impl Page {
             changes: BTreeMap::new(),
             values: HashMap::new(),
             values_len: 0,
+            keys_of_values: Vec::new(),
             sync_metadata: BTreeMap::new(),
         }
     }
@@ -165,27 +170,36 @@ impl Journal {
         self.check(key)?;
         let (id, buffer) = pieces_of(value)?;
         self.changes.insert(key.to_vec(), Some((id, priority)));
-        if !buffer.pieces.is_empty() && !self.values.contains_key(&id) {
-            self.values_len += buffer.len_bytes;
-            self.values.insert(id, buffer.pieces);
-            if self.values_len >= BUFFER_LEN {
-                self.write_values()?;
-            }
+        if buffer.pieces.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.keys_of_values.push(key.to_vec());
+        self.values_len += key.len();
+        if let Entry::Vacant(vacant) = self.values.entry(id) {
+            self.values_len += buffer.len_bytes;
+            vacant.insert(buffer.pieces);
+        }
+        match self.values_len >= BUFFER_LEN {
+            true => self.write_values(),
+            false => Ok(()),
+        }
     }
 
-    /// Writes the values that are in memory and that an entry has by now. The others are needed no more.
+    /// Writes the values that are in memory and that an entry has by now, at once. The others are needed no more.
     fn write_values(&mut self) -> Result<()> {
         self.values_len = 0;
         let mut values = std::mem::take(&mut self.values);
-        for (value, _) in self.changes.values().flatten() {
-            if let Some(pieces) = values.remove(value) {
-                self.pins.push(Pin::piece(&self.page.0, *value));
-                self.page.0.write_transient(&pieces)?;
+        let mut pieces = Vec::new();
+        for key in std::mem::take(&mut self.keys_of_values) {
+            let Some((value, _)) = self.changes.get(&key).copied().flatten() else {
+                continue;
+            };
+            if let Some(of_value) = values.remove(&value) {
+                self.pins.push(Pin::piece(&self.page.0, value));
+                pieces.extend(of_value);
             }
         }
-        Ok(())
+        self.page.0.write_transient(&pieces)
     }
 
     /// Gives a key a value of any length.
