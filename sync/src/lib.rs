@@ -33,3 +33,8 @@ pub use page_sync::{
     Downloaded, PageSync, Round, StatusReader, SyncProgress, SyncState, SyncStatus, Uploaded,
 };
 pub use seal::CloudKey;
+
+/// The examples of the guide are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide-sync.md")]
+struct Guide;
