@@ -143,6 +143,40 @@ impl Conflict<'_> {
         }
     }
 
+    /// Takes an entry as it is on the right, as [`MergedValue::Right`] does, without looking it up again: `diff` is one that this conflict has given
+    /// ([`full_diff`](Self::full_diff), [`conflicting_diff`](Self::conflicting_diff)).
+    ///
+    /// ```
+    /// # use larder_leveldb::storage::MemoryFileSystem;
+    /// # use larder_pages::{Conflict, Error, MergePolicy, Page, PageOptions, Timestamp};
+    /// # use std::{path::Path, sync::Arc};
+    /// # let page = Page::open(Arc::new(MemoryFileSystem::new()), Path::new("page"), PageOptions::default())?;
+    /// # for (name, now) in [("Ada", 1), ("Ada L.", 2)] {
+    /// #     let mut journal = page.begin_on(&page.commit_by_id(larder_pages::CommitId::FIRST)?.unwrap());
+    /// #     journal.put(b"name", name.as_bytes())?;
+    /// #     page.commit(journal, Timestamp(now))?;
+    /// # }
+    /// // The earlier head's entries stay.
+    /// let mut first_one_wins = |conflict: &mut Conflict<'_>| -> Result<bool, Error> {
+    ///     let mut from = Some(Vec::new());
+    ///     while let Some(start) = from {
+    ///         let part = conflict.full_diff(&start, 100)?;
+    ///         part.entries.iter().for_each(|diff| conflict.take_right(diff));
+    ///         from = part.next;
+    ///     }
+    ///     Ok(true)
+    /// };
+    /// page.merge(&mut MergePolicy::Custom(&mut first_one_wins))?;
+    /// let head = &page.heads()[0];
+    /// assert_eq!(page.snapshot(head, b"").get(b"name")?.as_deref(), Some(&b"Ada"[..]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn take_right(&mut self, diff: &ThreeWayDiff) {
+        let right = diff.right.as_ref();
+        let value = right.map(|entry| (entry.value, entry.priority));
+        self.journal.put_entry(&diff.key, value);
+    }
+
     /// Takes what only the right side has changed.
     ///
     /// # Errors
@@ -152,8 +186,7 @@ impl Conflict<'_> {
         for diff in self.overlay.tree(self.base).three_way(&left, &right, b"")? {
             let diff = diff?;
             if diff.left == diff.base {
-                let value = diff.right.map(|entry| (entry.value, entry.priority));
-                self.journal.put_entry(&diff.key, value);
+                self.take_right(&diff);
             }
         }
         Ok(())

@@ -143,7 +143,7 @@ impl Resolver<'_> {
         };
         match decision {
             None => {}
-            Some(Decision::Right) => heads.merge(&diff.key, MergedValue::Right)?,
+            Some(Decision::Right) => heads.take_right(diff),
             Some(Decision::New(value)) => {
                 heads.merge(&diff.key, MergedValue::New(&value, Priority::Eager))?;
             }
