@@ -92,7 +92,7 @@ impl Page {
     /// # Errors
     /// `Usage` if the journal is another page's; `Unsupported` for keys that no node has room for; `NeedsFetch` if a node is not here;
     /// those of the engine, and nothing is changed then.
-    pub fn commit(&self, journal: Journal, now: Timestamp) -> Result<Commit> {
+    pub fn commit(&self, mut journal: Journal, now: Timestamp) -> Result<Commit> {
         if !Arc::ptr_eq(&self.0, &journal.page.0) {
             return Err(Error::usage("the journal is that of another page"));
         }
@@ -103,11 +103,8 @@ impl Page {
             true => Tree::empty_root(),
             false => journal.base.root(),
         };
-        let changes = journal.changes.iter().map(|(key, value)| Change {
-            key: key.clone(),
-            value: *value,
-        });
-        let changes: Vec<Change> = changes.collect();
+        let changes = std::mem::take(&mut journal.changes).into_iter();
+        let changes: Vec<Change> = changes.map(|(key, value)| Change { key, value }).collect();
         // Values before the nodes that refer to them: whatever is written early, what it refers to is there.
         for (value, _) in changes.iter().filter_map(|change| change.value) {
             match journal.values.get(&value) {
