@@ -19,6 +19,8 @@ mod feed;
 mod find;
 mod foreign;
 mod gates;
+#[cfg(all(feature = "sync", unix))]
+mod guide;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod maintain;
