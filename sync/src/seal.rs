@@ -27,6 +27,9 @@ impl fmt::Debug for CloudKey {
     }
 }
 
+/// The name of no key.
+pub(crate) const PLAIN: &str = "plain";
+
 const NONCE_LEN: usize = 24;
 const TAG_LEN: usize = 16;
 const SUM_LEN: usize = 32;
@@ -52,9 +55,9 @@ impl fmt::Debug for Seal {
 }
 
 /// 32 bytes for a purpose.
-fn derived(key: &CloudKey, purpose: &[u8], page: PageId) -> [u8; 32] {
+fn derived(key: &CloudKey, purpose: &[u8], of: &[u8]) -> [u8; 32] {
     let mut bytes = [0; 32];
-    let info = [&b"larder-sync 1 "[..], purpose, &page.0].concat();
+    let info = [&b"larder-sync 1 "[..], purpose, of].concat();
     let derived = Hkdf::<Sha256>::new(None, &key.0).expand(&info, &mut bytes);
     debug_assert!(derived.is_ok(), "32 bytes are not too many");
     bytes
@@ -75,8 +78,8 @@ impl Seal {
             return Ok(Seal::Plain);
         };
         let no_key = |_| Error::new(ErrorKind::Usage, "a key has 32 bytes");
-        let content = derived(key, b"content", page);
-        let nonces = derived(key, b"nonce", page);
+        let content = derived(key, b"content", &page.0);
+        let nonces = derived(key, b"nonce", &page.0);
         Ok(Seal::Key {
             cipher: Box::new(XChaCha20Poly1305::new_from_slice(&content).map_err(no_key)?),
             nonces: Box::new(Hmac::new_from_slice(&nonces).map_err(no_key)?),
@@ -87,7 +90,15 @@ impl Seal {
     pub(crate) fn folder(key: Option<&CloudKey>, page: PageId) -> String {
         match key {
             None => hex(&page.0),
-            Some(key) => hex(&derived(key, b"folder", page)[..16]),
+            Some(key) => hex(&derived(key, b"folder", &page.0)[..16]),
+        }
+    }
+
+    /// The name of a key, which says nothing of it, or of none.
+    pub(crate) fn key_name(key: Option<&CloudKey>) -> String {
+        match key {
+            None => PLAIN.to_owned(),
+            Some(key) => hex(&derived(key, b"name", b"")[..16]),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::cloud::Cloud;
 use crate::device::DeviceId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Last, Position};
-use crate::seal::{CloudKey, Seal};
+use crate::seal::{CloudKey, PLAIN, Seal};
 use crate::segment::{Place, Segment};
 use fetch::PieceIndex;
 use larder_pages::{MergePolicy, Page, PageId};
@@ -30,6 +30,10 @@ const DEVICE: &[u8] = b"device";
 
 /// What is in the cloud of a page, beside the folders of its devices: a name for each device.
 const DEVICES: &str = "devices";
+
+/// A folder of the cloud with the name of the key, the same for all its pages. Without it a wrong key would look like a cloud that was erased, since
+/// the folder of a page has another name with each key.
+const KEYS: &str = "keys";
 
 /// Syncs a page with a cloud. It has no thread and no clock: the host calls, whenever there is a reason or some time has passed.
 ///
@@ -64,6 +68,7 @@ pub struct PageSync {
     cloud: Arc<dyn Cloud>,
     seal: Seal,
     folder: String,
+    key_name: String,
     device: DeviceId,
     /// A name that no device has, for this one if another has the name of this one.
     fresh: DeviceId,
@@ -104,7 +109,7 @@ fn read_row<T>(
 }
 
 impl PageSync {
-    /// A page with an id, in a cloud; sealed with a key, if there is one. `fresh` is a new random name: this device has it from now on, unless
+    /// A page with an id, in a cloud; sealed with a key, if there is one: all pages of a cloud with the same, or none. `fresh` is a new random name: this device has it from now on, unless
     /// the page has given it one already.
     ///
     /// # Errors
@@ -124,6 +129,7 @@ impl PageSync {
             cloud,
             seal: Seal::new(key, id)?,
             folder: Seal::folder(key, id),
+            key_name: Seal::key_name(key),
             device: device.unwrap_or(fresh),
             fresh,
             position,
@@ -219,10 +225,27 @@ impl PageSync {
 
     /// Checks that the cloud still has, unchanged, the last segment of each device that is known.
     fn check_known(&self) -> Result<()> {
+        if self.position.0.is_empty() {
+            self.check_key()?;
+        }
         for (device, last) in &self.position.0 {
             self.check_last(*device, *last)?;
         }
         Ok(())
+    }
+
+    /// Checks that the cloud's pages are sealed with this key, as far as it says with which they are.
+    fn check_key(&self) -> Result<()> {
+        let keys = self.cloud.list(KEYS)?;
+        if keys.is_empty() || keys.contains(&self.key_name) {
+            return Ok(());
+        }
+        let what = match (self.seal.is_plain(), keys.iter().all(|key| key == PLAIN)) {
+            (true, _) => "what is in the cloud is sealed with a key, and none was given",
+            (false, true) => "what is in the cloud is not sealed, and a key was given",
+            (false, false) => "what is in the cloud is sealed with another key",
+        };
+        Err(Error::new(ErrorKind::WrongKey, what))
     }
 
     fn check_last(&self, device: DeviceId, last: Last) -> Result<()> {
@@ -230,6 +253,7 @@ impl PageSync {
             return Ok(());
         }
         let Some(segment) = self.segment(device, last.number)? else {
+            self.check_key()?;
             let what = format!(
                 "the cloud had segment {} of device {device}, and has it no more: it was erased or set back",
                 last.number

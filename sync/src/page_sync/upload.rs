@@ -1,6 +1,6 @@
 //! From the page to the cloud.
 
-use super::{DEVICE, DEVICES, PageSync, SyncState};
+use super::{DEVICE, DEVICES, KEYS, PageSync, SyncState};
 use crate::cloud::Put;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Last;
@@ -65,10 +65,12 @@ impl PageSync {
         Ok(run.done)
     }
 
-    /// Puts the name of this device where the others look for it.
+    /// Puts the names of the key and of this device where the others look for them.
     fn register(&mut self) -> Result<()> {
         self.page.set_sync_metadata(DEVICE, &self.device.0)?;
         if self.position.of(self.device) == Last::NONE {
+            self.check_key()?;
+            self.cloud.put(&format!("{KEYS}/{}", self.key_name), &[])?;
             let name = format!("{}/{DEVICES}/{}", self.folder, self.device);
             self.cloud.put(&name, &[])?;
         }

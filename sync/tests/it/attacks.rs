@@ -54,7 +54,9 @@ fn takes(
 }
 
 fn segments(names: &Names) -> Vec<String> {
-    let segments = names.keys().filter(|name| !name.contains("devices"));
+    let segments = (names.iter())
+        .filter(|(_, bytes)| !bytes.is_empty())
+        .map(|(name, _)| name);
     segments.cloned().collect()
 }
 
@@ -219,6 +221,34 @@ fn keys_that_are_not_the_one_are_refused() {
             device.sync.download().unwrap_err().kind(),
             ErrorKind::WrongKey
         );
+    }
+}
+
+/// The page's folder has another name with each key, so it is not there for a wrong one, as if it was erased.
+#[test]
+fn a_wrong_key_or_none_is_named_and_nothing_is_put() {
+    let [none, nine, one] = [None, Some(key()), Some(CloudKey::new([1; 32]))];
+    for (right, wrong) in [(&none, &nine), (&nine, &none), (&nine, &one)] {
+        let cloud = Replicas::new(1).of(0);
+        let known = filled(&cloud, right.as_ref());
+        let whole = cloud.names.lock().unwrap().clone();
+        let is_named = |device: &mut Device| {
+            assert_eq!(device.run().unwrap_err().kind(), ErrorKind::WrongKey);
+            let uploaded = device.sync.upload();
+            assert_eq!(uploaded.unwrap_err().kind(), ErrorKind::WrongKey);
+            assert!(*cloud.names.lock().unwrap() == whole);
+        };
+        let mut new = Device::new(cloud.clone(), wrong.as_ref(), 5);
+        new.put(b"secret", b"of a new device", 70);
+        is_named(&mut new);
+        let mut known = known.restarted(cloud.clone(), wrong.as_ref(), 6);
+        known.put(b"secret", b"of one that is known", 71);
+        is_named(&mut known);
+        known.sync.start_over().unwrap();
+        is_named(&mut known);
+        let mut known = known.restarted(cloud.clone(), right.as_ref(), 6);
+        known.sync.start_over().unwrap();
+        known.run().unwrap();
     }
 }
 
