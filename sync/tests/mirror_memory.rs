@@ -99,7 +99,7 @@ fn a_blob_of_30_mib_takes_no_30_mib() {
     let mirror = block_on(Mirror::new(
         pocket.connection(),
         &pocket_page,
-        options.range(1),
+        options.device_number(1),
     ));
     let applied = block_on(mirror.unwrap().apply(Timestamp(2))).unwrap();
     assert_eq!(applied.put, 1);

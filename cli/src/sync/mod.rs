@@ -26,7 +26,7 @@ use larder_sync::{
 use sha2::{Digest, Sha256};
 
 /// The row of a page that has the device's range of generated keys.
-const RANGE: &[u8] = b"range";
+const DEVICE_NUMBER: &[u8] = b"device number";
 
 /// What is synced, and where.
 #[derive(Debug, Clone)]
@@ -218,7 +218,7 @@ impl DatabaseSync {
         let connection = self.connect(factory)?;
         let options = MirrorOptions::new()
             .merge_by(self.options.merge_by)
-            .range(self.range()?);
+            .device_number(self.device_number()?);
         let mut mirror = block_on(Mirror::new(&connection, &self.page, options))?;
         work(&mut mirror)
     }
@@ -245,23 +245,24 @@ impl DatabaseSync {
         Ok(opened.wait()?)
     }
 
-    /// The device's range of generated keys: the natural one for the first device, and a random one for each other, as its name is.
-    fn range(&self) -> Result<u32, SyncError> {
-        let known = self.page.sync_metadata(RANGE)?;
-        if let Some(range) = known.and_then(|row| row.try_into().ok()) {
-            return Ok(u32::from_le_bytes(range));
+    /// Where the device's generated keys begin: 0 for the first device, and for each other one a random number, as its name is.
+    fn device_number(&self) -> Result<u32, SyncError> {
+        let known = self.page.sync_metadata(DEVICE_NUMBER)?;
+        if let Some(number) = known.and_then(|row| row.try_into().ok()) {
+            return Ok(u32::from_le_bytes(number));
         }
         let is_first = self.page.heads().iter().all(|head| head.generation() == 0);
-        let range = match is_first {
+        let device_number = match is_first {
             true => 0,
             false => {
                 let bytes = self.sync.device().0;
                 let number = bytes.first_chunk().copied().map_or(0, u32::from_le_bytes);
-                1 + number % MirrorOptions::RANGE_MAX
+                1 + number % MirrorOptions::DEVICE_NUMBER_MAX
             }
         };
-        self.page.set_sync_metadata(RANGE, &range.to_le_bytes())?;
-        Ok(range)
+        self.page
+            .set_sync_metadata(DEVICE_NUMBER, &device_number.to_le_bytes())?;
+        Ok(device_number)
     }
 }
 

@@ -15,7 +15,7 @@ const NEXT_MAX: u64 = (1 << 53) + 1;
 
 impl ObjectStore {
     /// Takes the next number of the key generator, for a host that needs the key before it has serialised the value: a value of
-    /// [another engine](Value::foreign) that has its key inside it. The number is used up, whether a record is put under it or
+    /// [another engine](crate::Value::foreign) that has its key inside it. The number is used up, whether a record is put under it or
     /// not; if the transaction is aborted, it is given back.
     ///
     /// # Errors

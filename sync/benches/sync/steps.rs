@@ -87,7 +87,7 @@ fn take(device: &Device, records: u32) -> Measured {
 fn apply(device: &Device, records: u32) -> Measured {
     let (storage, page) = (device.storage(), device.page());
     let connection = block_on(create_from_page(&factory(&storage), "db", &page)).unwrap();
-    let mirror = Mirror::new(&connection, &page, MirrorOptions::new().range(1));
+    let mirror = Mirror::new(&connection, &page, MirrorOptions::new().device_number(1));
     let mut mirror = block_on(mirror).unwrap();
     let measured = Measured::of(|| {
         let applied = block_on(mirror.apply(Timestamp(2))).unwrap();

@@ -12,7 +12,7 @@ use larder_pages::{Commit, Entry, Snapshot, Timestamp};
 use super::clash::{Incoming, Refused, refused, settle};
 use super::entry_key::{LONG_RECORD, RECORD, place, prefixes};
 use super::error::{Error, Result};
-use super::generator::{behind, next_in_range};
+use super::generator::Generator;
 use super::mirror::Mirror;
 use super::record::Stored;
 use super::report::{Applied, LeftAlone, Reason, Taken};
@@ -32,8 +32,7 @@ struct Round<'a> {
     applied: Applied,
     open: Vec<(Incoming, Request<Key>)>,
     refused: Refused,
-    /// Where key generators are to go on: what comes from other devices moves them only if it lies in this device's range.
-    generators: BTreeMap<JsString, u64>,
+    generators: BTreeMap<JsString, Generator>,
 }
 
 impl Mirror {
@@ -130,12 +129,9 @@ impl Round<'_> {
         for name in self.mirror.connection.object_store_names() {
             let object_store = self.transaction.object_store(&name)?;
             if object_store.auto_increment() {
-                let moved = next_in_range(&object_store, self.mirror.options.range).await?;
-                let next = match moved {
-                    Some(next) => next,
-                    None => object_store.key_generator()?.await?,
-                };
-                self.generators.insert(name, next);
+                let device_number = self.mirror.options.device_number;
+                let generator = Generator::of(&object_store, device_number).await?;
+                self.generators.insert(name, generator);
             }
         }
         Ok(())
@@ -274,10 +270,8 @@ impl Round<'_> {
     }
 
     async fn put_incoming(&mut self, incoming: Incoming) -> Result<()> {
-        if let Some(next) = self.generators.get_mut(&incoming.object_store.name())
-            && let Some(behind) = behind(&incoming.key, self.mirror.options.range)
-        {
-            *next = behind.max(*next);
+        if let Some(generator) = self.generators.get_mut(&incoming.object_store.name()) {
+            generator.meet(&incoming.key);
         }
         let request = match incoming.value()? {
             Ok((value, key)) => incoming.object_store.put(value, key),
@@ -340,11 +334,8 @@ impl Round<'_> {
     }
 
     async fn end(self, head: &Commit) -> Result<(State, Applied)> {
-        for (name, next) in &self.generators {
-            let object_store = self.transaction.object_store(name)?;
-            if object_store.key_generator()?.await? != *next {
-                object_store.set_key_generator(*next)?.await?;
-            }
+        for (name, generator) in &self.generators {
+            generator.set(&self.transaction.object_store(name)?).await?;
         }
         let mut state = self.state;
         state.step += 1;

@@ -36,7 +36,7 @@ impl Mirror {
     ///
     /// A record that one side has changed is taken from it. Where both have changed one, and not alike, the later head's is kept, or
     /// a joint one ([`MergeBy::Property`]); what is not kept is listed ([`conflicts`](Self::conflicts)). If one side has changed a record and the
-    /// other removed it, the change is kept and the removal listed. The schema is that of the higher version.
+    /// other removed it, the change is kept and the removal listed, as far as what was removed is in the commit that both come from. The schema is that of the higher version.
     ///
     /// The result depends on the heads and the options alone, so devices come to the same commit.
     ///

@@ -56,7 +56,7 @@ use super::state::{self, State, row_name};
 ///     mirror.take(Timestamp(1)).await?;
 ///     // The pages meet, here on one machine.
 ///     pocket_page.pull_from(&desk_page, false)?;
-///     let mut mirror = Mirror::new(pocket.connection(), &pocket_page, options.range(1)).await?;
+///     let mut mirror = Mirror::new(pocket.connection(), &pocket_page, options.device_number(1)).await?;
 ///     let applied = mirror.apply(Timestamp(2)).await?;
 ///     assert_eq!((applied.is_one, applied.put), (true, 1));
 ///     Ok::<(), larder_sync::MirrorError>(())

@@ -16,9 +16,9 @@ pub enum MergeBy {
 /// ```
 /// use larder_sync::{MergeBy, MirrorOptions};
 ///
-/// // The second of several devices: its generated keys begin at 2^32 + 1.
-/// let options = MirrorOptions::new().merge_by(MergeBy::Property).range(1);
-/// assert_eq!(options.range, 1);
+/// // The second of several devices: its generated keys begin at 2^27 + 1.
+/// let options = MirrorOptions::new().merge_by(MergeBy::Property).device_number(1);
+/// assert_eq!(options.device_number, 1);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -28,22 +28,28 @@ pub struct MirrorOptions {
     pub consumer: String,
     /// In which parts records are merged.
     pub merge_by: MergeBy,
-    /// The device's range of generated keys: from `range` * 2^32 + 1 on, 2^32 of them. Each device needs another, at most
-    /// [`RANGE_MAX`](Self::RANGE_MAX); 0 is the natural one.
-    pub range: u32,
+    /// The device's number, from 0 to [`DEVICE_NUMBER_MAX`](Self::DEVICE_NUMBER_MAX), another one for each device. It says where among the
+    /// numbers the device's generated keys begin, so that two devices do not generate one key: 2^18 places share a cycle of 2^28 numbers, and
+    /// device 0 begins at 1, as a database does that is not mirrored.
+    ///
+    /// Whenever records of other devices come in, key generators go on from a place behind all numbers that are there. So no generated key
+    /// ever overwrites a record that is there. Two devices do generate one key if they have one number, or if one generates thousands
+    /// between two rounds, up to the place of another: that is a [conflict](super::Conflict), and both records are kept. At 2^53, after 2^25 cycles, a
+    /// generator is used up, as IndexedDB has it.
+    pub device_number: u32,
 }
 
 impl MirrorOptions {
-    /// The greatest number of a range: generated keys end at 2^53.
-    pub const RANGE_MAX: u32 = (1 << 21) - 1;
+    /// The greatest number of a device.
+    pub const DEVICE_NUMBER_MAX: u32 = (1 << 18) - 1;
 
-    /// Merging by record, in the natural range of keys.
+    /// Merging by record, for device 0.
     #[must_use]
     pub fn new() -> Self {
         Self {
             consumer: "larder-sync".to_owned(),
             merge_by: MergeBy::Record,
-            range: 0,
+            device_number: 0,
         }
     }
 
@@ -61,13 +67,13 @@ impl MirrorOptions {
         self
     }
 
-    /// The device's range of generated keys; above [`RANGE_MAX`](Self::RANGE_MAX) it is that.
+    /// The device's number; above [`DEVICE_NUMBER_MAX`](Self::DEVICE_NUMBER_MAX) it is that.
     #[must_use]
-    pub const fn range(mut self, range: u32) -> Self {
-        self.range = if range > Self::RANGE_MAX {
-            Self::RANGE_MAX
+    pub const fn device_number(mut self, number: u32) -> Self {
+        self.device_number = if number > Self::DEVICE_NUMBER_MAX {
+            Self::DEVICE_NUMBER_MAX
         } else {
-            range
+            number
         };
         self
     }

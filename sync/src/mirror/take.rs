@@ -14,7 +14,7 @@ use super::conflict::{self, NewValue, PRIORITY, WHOLE_LEN_MAX};
 use super::content::Content;
 use super::entry_key::{of_record, place, prefixes};
 use super::error::{Error, Result};
-use super::generator::next_in_range;
+use super::generator::Generator;
 use super::mirror::Mirror;
 use super::record::{Head, Stored};
 use super::report::{LeftAlone, Reason, Taken};
@@ -113,15 +113,14 @@ impl Mirror {
         Ok(taken)
     }
 
-    /// Notes a state in the database, after the page, and moves key generators into the range of this device.
-    async fn note(&self, state: &State, moves: &[(JsString, u64)]) -> Result<()> {
-        let transaction = self.writing(moves.iter().map(|(name, _)| name.clone()))?;
-        for (name, _) in moves {
+    /// Notes a state in the database, after the page, and moves these object stores' key generators to places of this device.
+    async fn note(&self, state: &State, moves: &[JsString]) -> Result<()> {
+        let transaction = self.writing(moves.iter().cloned())?;
+        for name in moves {
             let object_store = transaction.object_store(name)?;
             // What was put meanwhile has moved it on.
-            if let Some(wanted) = next_in_range(&object_store, self.options.range).await? {
-                object_store.set_key_generator(wanted)?.await?;
-            }
+            let generator = Generator::of(&object_store, self.options.device_number).await?;
+            generator.set(&object_store).await?;
         }
         let note = state.encode();
         let position = state.position;
@@ -131,17 +130,18 @@ impl Mirror {
         Ok(transaction.commit()?.await?)
     }
 
-    /// The object stores whose key generators are not in the range of this device, and where they are to go on.
+    /// The object stores whose key generators are not at a place of this device.
     async fn generators_to_move(
         &self,
         view: &Transaction,
         schema: &Schema,
-    ) -> Result<Vec<(JsString, u64)>> {
+    ) -> Result<Vec<JsString>> {
         let mut moves = Vec::new();
         for (name, object_store) in &schema.object_stores {
             if object_store.auto_increment {
-                let next = next_in_range(&view.object_store(name)?, self.options.range).await?;
-                moves.extend(next.map(|next| (name.clone(), next)));
+                let object_store = view.object_store(name)?;
+                let generator = Generator::of(&object_store, self.options.device_number).await?;
+                moves.extend(generator.moves().then(|| name.clone()));
             }
         }
         Ok(moves)

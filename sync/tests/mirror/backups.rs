@@ -37,7 +37,7 @@ fn a_database_of_a_backup_meets_its_page_again() {
     for changes_after in [false, true] {
         let (database, pages) = (MemoryFileSystem::new(), MemoryFileSystem::new());
         let desk = on(&database, &pages);
-        let pocket = Device::new(MirrorOptions::new().range(1), upgrade);
+        let pocket = Device::new(MirrorOptions::new().device_number(1), upgrade);
         desk.put("notes", 1, &json!("one"));
         desk.put("notes", 2, &json!("two"));
         desk.put("notes", 3, &json!("three"));
@@ -79,7 +79,7 @@ fn a_database_of_a_backup_meets_its_page_again() {
 fn a_database_from_before_an_apply_gets_it_again() {
     let (database, pages) = (MemoryFileSystem::new(), MemoryFileSystem::new());
     let desk = on(&database, &pages);
-    let pocket = Device::new(MirrorOptions::new().range(1), upgrade);
+    let pocket = Device::new(MirrorOptions::new().device_number(1), upgrade);
     desk.put("notes", 1, &json!("one"));
     quiet(&[&desk, &pocket], &mut 0);
     pocket.put("notes", 2, &json!("two"));
@@ -107,7 +107,7 @@ fn a_page_of_a_backup_or_another_one_gets_everything() {
     for pages in [backup, MemoryFileSystem::new()] {
         let desk = on(&image(&database), &pages);
         desk.apply(10);
-        let pocket = Device::new(MirrorOptions::new().range(1), upgrade);
+        let pocket = Device::new(MirrorOptions::new().device_number(1), upgrade);
         meet(&desk, &pocket);
         pocket.apply(11);
         assert_eq!(pocket.content(), desk.content());
@@ -120,7 +120,7 @@ fn a_page_of_a_backup_or_another_one_gets_everything() {
 #[test]
 fn a_change_that_slips_in_is_taken_before_anything_is_applied() {
     let desk = Device::new(MirrorOptions::new(), upgrade);
-    let pocket = Device::new(MirrorOptions::new().range(1), upgrade);
+    let pocket = Device::new(MirrorOptions::new().device_number(1), upgrade);
     desk.put("notes", 1, &json!("old"));
     quiet(&[&desk, &pocket], &mut 0);
     pocket.put("notes", 1, &json!("there"));

@@ -37,7 +37,7 @@ fn two(upgrade: fn(&Upgrade) -> larder_idb::Result<()>, merge_by: MergeBy) -> (D
     let options = MirrorOptions::new().merge_by(merge_by);
     (
         Device::new(options.clone(), upgrade),
-        Device::new(options.range(1), upgrade),
+        Device::new(options.device_number(1), upgrade),
     )
 }
 
@@ -235,57 +235,99 @@ fn add(device: &Device, store: &str, value: &serde_json::Value) -> Key {
     key
 }
 
+const CYCLE: f64 = (1 << 28) as f64;
+
 #[test]
-fn each_device_generates_keys_in_a_range_of_its_own() {
+fn each_device_generates_keys_at_places_of_its_own() {
     let (desk, pocket) = two(numbered, MergeBy::Record);
-    let range = (1_u64 << 32) as f64;
+    let half = CYCLE / 2.0;
     for device in [&desk, &pocket] {
         device.take(1);
     }
     assert_eq!(add(&desk, "notes", &json!("a")), Key::Number(1.0));
-    assert_eq!(add(&pocket, "notes", &json!("b")), Key::Number(range + 1.0));
+    assert_eq!(add(&pocket, "notes", &json!("b")), Key::Number(half + 1.0));
     assert_eq!(
         add(&pocket, "cards", &json!({ "x": 1 })),
-        Key::Number(range + 1.0)
+        Key::Number(half + 1.0)
     );
     quiet(&[&desk, &pocket], &mut 10);
     assert_eq!(desk.content(), pocket.content());
     assert_eq!(desk.content().len(), 3);
-    // What came from the other device has not moved the generator.
-    assert_eq!(add(&desk, "notes", &json!("c")), Key::Number(2.0));
-    assert_eq!(add(&desk, "cards", &json!({})), Key::Number(1.0));
-    assert_eq!(add(&pocket, "notes", &json!("d")), Key::Number(range + 2.0));
-    // A change of the other device's record moves it, and the mirror back.
-    desk.put("cards", 0, &json!({ "x": 2, "id": range + 1.0 }));
-    desk.take(20);
-    assert_eq!(add(&desk, "cards", &json!({})), Key::Number(2.0));
+    // Behind all that is there, on both.
+    assert_eq!(add(&desk, "notes", &json!("c")), Key::Number(CYCLE + 1.0));
+    assert_eq!(add(&desk, "cards", &json!({})), Key::Number(CYCLE + 1.0));
+    assert_eq!(add(&pocket, "notes", &json!("d")), Key::Number(half + 2.0));
+    quiet(&[&desk, &pocket], &mut 20);
+    assert_eq!(
+        add(&pocket, "notes", &json!("e")),
+        Key::Number(CYCLE + half + 1.0)
+    );
     quiet(&[&desk, &pocket], &mut 30);
     assert_eq!(desk.content(), pocket.content());
     assert!(desk.mirror().conflicts().unwrap().is_empty());
-    assert_eq!(
-        pocket.get("cards", range + 1.0),
-        Some(json!({ "x": 2, "id": 4294967297_u64 }))
-    );
+}
+
+/// A put moves a generator behind its key, and the mirror cannot see it before the next one.
+#[test]
+fn a_record_of_another_device_put_again_leads_to_no_key_that_is_there() {
+    let (desk, pocket) = two(numbered, MergeBy::Record);
+    for device in [&desk, &pocket] {
+        device.take(1);
+    }
+    let keys: Vec<Key> = (0..3)
+        .map(|number| add(&pocket, "notes", &json!(number)))
+        .collect();
+    add(&desk, "notes", &json!("mine"));
+    quiet(&[&desk, &pocket], &mut 10);
+    let before = desk.content();
+    assert_eq!(before.len(), 4);
+    desk.put("notes", keys[0].clone(), &json!("changed"));
+    // A put without a key would overwrite what an add stumbles over.
+    let transaction = desk.begin();
+    let notes = transaction.object_store("notes").unwrap();
+    let value = Value::serialize("new").unwrap();
+    let new = notes.put(value, None).unwrap().wait().unwrap();
+    desk.commit(transaction);
+    assert_eq!(desk.content().len(), before.len() + 1, "{new:?}");
+    quiet(&[&desk, &pocket], &mut 20);
+    assert_eq!(desk.content(), pocket.content());
+    assert_eq!(desk.content().len(), before.len() + 1);
 }
 
 /// At once, without another round of the mirror.
 #[test]
-fn what_comes_moves_a_generator_only_within_its_own_range() {
+fn what_comes_moves_a_generator_to_a_place_of_the_device() {
     let (desk, pocket) = two(numbered, MergeBy::Record);
-    let range = (1_u64 << 32) as f64;
-    // Before the mirror has seen it, the other device generates a number of this one's.
+    let half = CYCLE / 2.0;
+    // Before the mirror has seen it, the other device generates a number at this one's place.
     assert_eq!(add(&pocket, "notes", &json!("a")), Key::Number(1.0));
     pocket.take(1);
-    assert_eq!(add(&pocket, "notes", &json!("b")), Key::Number(range + 1.0));
+    assert_eq!(add(&pocket, "notes", &json!("b")), Key::Number(half + 1.0));
     pocket.take(2);
     desk.take(3);
     desk.page.pull_from(&pocket.page, false).unwrap();
     assert_eq!(desk.apply(4).put, 2);
-    assert_eq!(add(&desk, "notes", &json!("c")), Key::Number(2.0));
+    assert_eq!(add(&desk, "notes", &json!("c")), Key::Number(CYCLE + 1.0));
     desk.take(5);
     meet(&desk, &pocket);
     pocket.apply(6);
-    assert_eq!(add(&pocket, "notes", &json!("d")), Key::Number(range + 2.0));
+    assert_eq!(
+        add(&pocket, "notes", &json!("d")),
+        Key::Number(CYCLE + half + 1.0)
+    );
+}
+
+/// No generator gives such a number, and a generator behind it is used up.
+#[test]
+fn a_number_behind_all_that_generators_give_uses_up_no_other_generator() {
+    let (desk, pocket) = two(numbered, MergeBy::Record);
+    for key in [1e300, -5.0, 9_007_199_254_740_992.0] {
+        pocket.put("notes", key, &json!("far"));
+    }
+    pocket.put("notes", 7.5, &json!("near"));
+    quiet(&[&desk, &pocket], &mut 10);
+    assert_eq!(desk.content(), pocket.content());
+    assert_eq!(add(&desk, "notes", &json!("a")), Key::Number(8.0));
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn after_a_crash_anywhere_each_change_counts_once() {
         None => 3,
     };
     let (device, images, is_on) = watched(every);
-    let other = Device::new(MirrorOptions::new().range(1), upgrade);
+    let other = Device::new(MirrorOptions::new().device_number(1), upgrade);
     let mut now = 0;
     device.put("notes", 1, &json!("one"));
     device.put("notes", 2, &json!("two"));
@@ -129,7 +129,7 @@ fn after_a_crash_anywhere_each_change_counts_once() {
             page: open_page(Arc::new(image.page)).unwrap(),
             options: MirrorOptions::new(),
         };
-        let third = Device::new(MirrorOptions::new().range(2), upgrade);
+        let third = Device::new(MirrorOptions::new().device_number(2), upgrade);
         third.page.pull_from(&crossed, false).unwrap();
         // What was to be done before the crash.
         if again.get("notes", 6).is_none() {

@@ -54,7 +54,7 @@ fn is_behind(result: Result<impl std::fmt::Debug, MirrorError>, versions: (u64, 
 fn a_device_that_is_behind_waits_and_comes_after_with_its_upgrade() {
     let options = MirrorOptions::new;
     let desk = Device::new(options(), one);
-    let pocket = Device::new(options().range(1), one);
+    let pocket = Device::new(options().device_number(1), one);
     desk.put("notes", 1, &json!({ "tags": ["a"] }));
     desk.put("old", 1, &json!("old"));
     quiet(&[&desk, &pocket], &mut 0);
@@ -88,7 +88,7 @@ fn a_device_that_is_behind_waits_and_comes_after_with_its_upgrade() {
 fn records_of_an_object_store_that_is_gone_stay_in_the_page() {
     let options = MirrorOptions::new;
     let desk = Device::new(options(), one);
-    let pocket = Device::new(options().range(1), one);
+    let pocket = Device::new(options().device_number(1), one);
     desk.put("old", 1, &json!("old"));
     quiet(&[&desk, &pocket], &mut 0);
     let desk = reopen(desk, 2, two);
@@ -137,7 +137,7 @@ fn a_database_that_is_not_there_is_made_as_the_page_has_it() {
         connection,
         storage,
         page,
-        options: MirrorOptions::new().range(1),
+        options: MirrorOptions::new().device_number(1),
     };
     assert_eq!(pocket.apply(2).put, 2);
     assert_eq!(pocket.connection.version(), 2);
@@ -153,7 +153,7 @@ fn a_database_that_is_not_there_is_made_as_the_page_has_it() {
 #[test]
 fn two_schemas_of_one_version_are_not_merged() {
     let desk = Device::new(MirrorOptions::new(), one);
-    let pocket = Device::new(MirrorOptions::new().range(1), |upgrade| {
+    let pocket = Device::new(MirrorOptions::new().device_number(1), |upgrade| {
         let transaction = &upgrade.transaction;
         let by_id = ObjectStoreParameters::new().key_path("id");
         transaction.create_object_store("notes", by_id)?;

@@ -112,7 +112,7 @@ fn values_of_other_engines_pass_where_no_index_asks_for_their_keys() {
     }
     let (desk, pocket) = (
         Device::new(MirrorOptions::new(), upgrade),
-        Device::new(MirrorOptions::new().range(1), upgrade),
+        Device::new(MirrorOptions::new().device_number(1), upgrade),
     );
     let transaction = desk.begin();
     let bare = transaction.object_store("bare").unwrap();
@@ -191,7 +191,7 @@ fn a_long_blob_goes_from_database_to_database() {
     const LEN: u64 = 30 << 20;
     let (desk, pocket) = (
         Device::new(MirrorOptions::new(), upgrade),
-        Device::new(MirrorOptions::new().range(1), upgrade),
+        Device::new(MirrorOptions::new().device_number(1), upgrade),
     );
     let content = Arc::new(Made {
         len: LEN,
