@@ -184,25 +184,31 @@ fn watch(args: &SyncArgs, sync: &mut DatabaseSync) -> Result<(), SyncError> {
     loop {
         let now = files_in(&folder);
         let is_changed = seen.as_ref() != Some(&now);
-        if is_changed || sync.has_news()? {
-            match sync.round() {
-                Ok(report) => {
-                    // What the round itself has changed is no reason for another.
-                    seen = Some(files_in(&folder));
-                    last_problem = None;
-                    if !report.is_quiet() {
-                        show(args, &report, &mut io::stdout().lock())?;
-                    }
-                }
-                Err(error) if may_pass(&error) => {
-                    let problem = error.to_string();
-                    if last_problem.as_ref() != Some(&problem) {
-                        complain(&format!("{problem}; it is tried again"));
-                    }
-                    last_problem = Some(problem);
-                }
-                Err(error) => return Err(error),
+        let has_news = || {
+            if is_changed {
+                Ok(true)
+            } else {
+                sync.has_news()
             }
+        };
+        match has_news().and_then(|has| has.then(|| sync.round()).transpose()) {
+            Ok(None) => {}
+            Ok(Some(report)) => {
+                // What the round itself has changed is no reason for another.
+                seen = Some(files_in(&folder));
+                last_problem = None;
+                if !report.is_quiet() {
+                    show(args, &report, &mut io::stdout().lock())?;
+                }
+            }
+            Err(error) if may_pass(&error) => {
+                let problem = error.to_string();
+                if last_problem.as_ref() != Some(&problem) {
+                    complain(&format!("{problem}; it is tried again"));
+                }
+                last_problem = Some(problem);
+            }
+            Err(error) => return Err(error),
         }
         sleep(WATCH_EVERY.max(sync.sync().retry_after().unwrap_or_default()));
     }

@@ -9,6 +9,7 @@ mod report;
 pub(crate) use command::run;
 pub use error::SyncError;
 pub use place::Place;
+use place::make_folder;
 pub use report::{RoundReport, write_conflict};
 
 use std::path::Path;
@@ -92,6 +93,10 @@ impl DatabaseSync {
             collect: CollectPolicy::Never,
             ..PageOptions::default()
         };
+        // A new device's folder may be the one above.
+        if let Some(above) = options.pages.parent() {
+            make_folder(&*fs, above)?;
+        }
         let repository = Repository::open(fs, &options.pages, page_options, now())?;
         let origin = options.place.origin.to_string();
         let ledger = repository.ledger(&ledger_name(&origin))?;
@@ -197,7 +202,7 @@ impl DatabaseSync {
     ) -> Result<T, SyncError> {
         let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
         let place = &self.options.place;
-        place.make_folder(&*fs)?;
+        make_folder(&*fs, &place.folder)?;
         let storage = Storage::new(StorageOptions::new(
             fs,
             &place.folder,

@@ -22,12 +22,28 @@ fn origin_of(paths: &StorePaths) -> Option<Origin> {
     Origin::from_identifier(paths.identifier()?)
 }
 
+/// Where a browser or an Electron app looks for a store that is to be made, or the path itself if it is no profile.
+fn folder_for_new(fs: &dyn FileSystem, path: &Path) -> Result<PathBuf, String> {
+    let has = |name: &str| fs.metadata(&path.join(name)).is_ok();
+    if has("IndexedDB") || has("Preferences") {
+        return Ok(path.join("IndexedDB"));
+    }
+    if has("Local State") {
+        return Err(format!(
+            "{}: a browser's profiles are in folders here, such as {}: name one of them",
+            path.display(),
+            path.join("Default").display()
+        ));
+    }
+    Ok(path.to_owned())
+}
+
 impl Place {
-    /// The store at or below a path, or of an origin below it. If an origin is named that has none there, it is to be made: in the folder
-    /// `IndexedDB` below the path, if there is one, else in the path.
+    /// The store at or below a path, or of an origin below it. If an origin is named that has none there, it is to be made: in the
+    /// folder `IndexedDB` below the path, if there is one or the path is a profile, else in the path.
     ///
     /// # Errors
-    /// In words: no store and no origin, several stores, a store in SQLite files.
+    /// In words: no store and no origin, several stores, a store in SQLite files, a new store in a folder of profiles.
     pub fn find(fs: &dyn FileSystem, path: &Path, origin: Option<&str>) -> Result<Self, String> {
         let wanted = origin.map(Origin::from_url).transpose();
         let wanted = wanted.map_err(|error| format!("--origin: {error}"))?;
@@ -44,9 +60,7 @@ impl Place {
         match (&stores[..], wanted) {
             ([paths], _) => Self::of(paths),
             ([], Some(origin)) => {
-                let below = path.join("IndexedDB");
-                let has_below = fs.metadata(&below).is_ok_and(|metadata| metadata.is_dir);
-                let folder = if has_below { below } else { path.to_owned() };
+                let folder = folder_for_new(fs, path)?;
                 Ok(Self { folder, origin })
             }
             ([], None) => Err(format!(
@@ -82,15 +96,17 @@ impl Place {
             origin,
         })
     }
+}
 
-    /// Makes the folder of stores, if it is missing; the folder above must be there.
-    ///
-    /// # Errors
-    /// If it cannot be made.
-    pub(super) fn make_folder(&self, fs: &dyn FileSystem) -> io::Result<()> {
-        match fs.create_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            made => made,
-        }
+/// Makes a folder, if it is missing; the folder above must be there.
+///
+/// # Errors
+/// If it cannot be made.
+pub(super) fn make_folder(fs: &dyn FileSystem, folder: &Path) -> io::Result<()> {
+    match fs.create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // The folder that the program runs in has no name.
+        Err(_) if folder.as_os_str().is_empty() => Ok(()),
+        made => made,
     }
 }

@@ -87,13 +87,16 @@ impl RoundReport {
         }
     }
 
-    /// Whether nothing was to be done.
+    /// Whether no record was changed or removed, here or elsewhere. Merges of other devices may have come.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.commits_in == 0
-            && self.commits_out == 0
-            && self.changed_elsewhere == 0
-            && self.removed_elsewhere == 0
+        let records = [
+            self.changed_here,
+            self.removed_here,
+            self.changed_elsewhere,
+            self.removed_elsewhere,
+        ];
+        records == [0; 4]
     }
 
     /// In words.
