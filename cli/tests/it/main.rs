@@ -39,6 +39,8 @@ mod scripts;
 mod sqlite;
 mod stat;
 mod support;
+#[cfg(all(feature = "scripts", feature = "sync"))]
+mod sync;
 mod verify;
 #[cfg(feature = "view")]
 mod view;

@@ -92,12 +92,12 @@ const APPS: [App; 7] = [
 ];
 
 /// Where the apps of the golden stores are, and the lock of what they use.
-fn generate() -> std::path::PathBuf {
+pub(crate) fn generate() -> std::path::PathBuf {
     larder_fixtures::root().join("generate")
 }
 
 /// A folder with the packages and every script; `None`, with a word, if they cannot be had here.
-fn installed() -> Option<tempfile::TempDir> {
+pub(crate) fn installed() -> Option<tempfile::TempDir> {
     let dir = tempfile::tempdir().unwrap();
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge/libraries");
     let files = ["package.json", "package-lock.json", "page/app-content.js"]

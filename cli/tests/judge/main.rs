@@ -28,6 +28,7 @@ mod programs;
 mod repaired;
 mod scripts;
 mod sqlite;
+mod synced;
 mod theirs;
 mod tracked;
 

@@ -1,0 +1,290 @@
+//! `larder sync` as a command: what it says and how it ends when something is wrong, and that with `--watch` a change comes by itself.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::support::{larder, run_script, stderr};
+
+const ORIGIN: &str = "https://app.example";
+
+/// Two devices, a cloud and a key in a folder.
+struct Devices {
+    dir: tempfile::TempDir,
+}
+
+/// Exit status, standard output, standard error.
+type Ended = (Option<i32>, String, String);
+
+impl Devices {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("key"), [7; 32]).unwrap();
+        fs::write(dir.path().join("other key"), [8; 32]).unwrap();
+        fs::write(dir.path().join("short key"), [7; 31]).unwrap();
+        Self { dir }
+    }
+
+    /// Two that have the database, which the first has made, with the record `one`.
+    fn alike(options: &[&str]) -> Self {
+        let devices = Self::new();
+        devices.put("a", "one", 1);
+        for device in ["a", "b"] {
+            let (code, _, words) = devices.sync(device, options);
+            assert_eq!((code, &*words), (Some(0), ""));
+        }
+        assert_eq!(devices.records("b"), r#"{"one":1}"#);
+        devices
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn arguments(&self, device: &str, options: &[&str]) -> Vec<String> {
+        let [path, pages, cloud] = [
+            device.to_owned(),
+            format!("pages of {device}"),
+            "cloud".to_owned(),
+        ]
+        .map(|name| self.path(&name).to_str().unwrap().to_owned());
+        let mut arguments = vec!["sync".to_owned(), path, "--pages".to_owned(), pages];
+        arguments.extend(["--origin", ORIGIN, "--cloud"].map(str::to_owned));
+        arguments.push(cloud);
+        let with_paths = options.iter().map(|option| match option.strip_prefix("@") {
+            Some(name) => self.path(name).to_str().unwrap().to_owned(),
+            None => (*option).to_owned(),
+        });
+        arguments.extend(with_paths);
+        if !options.contains(&"--database") {
+            arguments.extend(["--database", "notes"].map(str::to_owned));
+        }
+        arguments
+    }
+
+    fn sync(&self, device: &str, options: &[&str]) -> Ended {
+        let output = larder(self.arguments(device, options));
+        let out = String::from_utf8(output.stdout.clone()).unwrap();
+        (output.status.code(), out, stderr(&output))
+    }
+
+    fn script(&self, device: &str, work: &str) -> String {
+        let script = format!(
+            "const opened = indexedDB.open('notes');
+             opened.onupgradeneeded = () => opened.result.createObjectStore('s');
+             opened.onsuccess = () => {{
+               const store = opened.result.transaction('s', 'readwrite').objectStore('s');
+               {work}
+             }};"
+        );
+        run_script(&self.path(device), &["--origin", ORIGIN], &script)
+    }
+
+    fn put(&self, device: &str, key: &str, value: u32) {
+        self.script(device, &format!("store.put({value}, '{key}');"));
+    }
+
+    /// All records, as JSON.
+    fn records(&self, device: &str) -> String {
+        let work = "
+            const all = {};
+            store.openCursor().onsuccess = ({ target: { result: cursor } }) => {
+              if (cursor === null) return console.log(JSON.stringify(all));
+              all[cursor.key] = cursor.value;
+              cursor.continue();
+            };";
+        self.script(device, work).trim_end().to_owned()
+    }
+}
+
+/// All files below a folder with their bytes, by path.
+fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push((path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_key_that_is_not_that_of_the_others_is_said_and_nothing_is_taken() {
+    let devices = Devices::alike(&["--key", "@key"]);
+    devices.put("a", "two", 2);
+    let (code, _, words) = devices.sync("a", &["--key", "@key"]);
+    assert_eq!((code, &*words), (Some(0), ""));
+    let cloud = files(&devices.path("cloud"));
+    // A device that has never been there.
+    for options in [&["--key", "@other key"][..], &[]] {
+        let (code, out, words) = devices.sync("c", options);
+        println!("{options:?}: {code:?}, {words}");
+        // With another key it sees an empty cloud: pages lie in folders that are named by the key.
+        assert!(matches!(code, Some(1 | 3)), "{code:?} {words}");
+        assert_eq!((&*out, words.lines().count()), ("", 1), "{words}");
+        assert!(
+            !devices
+                .path("c")
+                .join("https_app.example_0.indexeddb.leveldb/CURRENT")
+                .exists()
+        );
+    }
+    // One that has.
+    for options in [&["--key", "@other key"][..], &[]] {
+        let (code, out, words) = devices.sync("b", options);
+        println!("{options:?}: {code:?}, {words}");
+        assert_eq!((code, &*out), (Some(1), ""), "{words}");
+        assert_eq!(devices.records("b"), r#"{"one":1}"#);
+    }
+    let (code, _, words) = devices.sync("b", &["--key", "@short key"]);
+    assert_eq!(code, Some(2), "{words}");
+    assert!(
+        words.contains("a key is a file of 32 bytes, and this one has 31"),
+        "{words}"
+    );
+    assert_eq!(files(&devices.path("cloud")), cloud);
+    let (code, _, words) = devices.sync("b", &["--key", "@key"]);
+    assert_eq!((code, &*words), (Some(0), ""));
+    assert_eq!(devices.records("b"), r#"{"one":1,"two":2}"#);
+}
+
+#[test]
+fn an_erased_cloud_is_said_to_be_and_filled_again_when_that_is_meant() {
+    let devices = Devices::alike(&[]);
+    fs::remove_dir_all(devices.path("cloud")).unwrap();
+    for device in ["a", "b"] {
+        devices.put(device, device, 2);
+        let (code, out, words) = devices.sync(device, &[]);
+        println!("{words}");
+        assert_eq!((code, &*out), (Some(1), ""), "{words}");
+        assert!(
+            words.contains("--start-over uploads everything from here anew"),
+            "{words}"
+        );
+    }
+    assert!(files(&devices.path("cloud")).is_empty());
+    for device in ["a", "b", "a"] {
+        let first = device == "a" && files(&devices.path("cloud")).is_empty();
+        let options: &[&str] = if first || device == "b" {
+            &["--start-over"]
+        } else {
+            &[]
+        };
+        let (code, _, words) = devices.sync(device, options);
+        assert_eq!((code, &*words), (Some(0), ""), "{device}");
+    }
+    for device in ["a", "b"] {
+        assert_eq!(devices.records(device), r#"{"a":2,"b":2,"one":1}"#);
+    }
+    // A device that comes later has it from the new cloud.
+    assert_eq!(devices.sync("c", &[]).0, Some(0));
+    assert_eq!(devices.records("c"), r#"{"a":2,"b":2,"one":1}"#);
+}
+
+#[test]
+fn a_database_that_is_nowhere_is_said_to_be() {
+    let devices = Devices::alike(&[]);
+    for (device, options, why) in [
+        (
+            "a",
+            &["--database", "nots"][..],
+            "there is no database \"nots\" here, and no device has brought one to the cloud",
+        ),
+        (
+            "c",
+            &["--database", "nots"],
+            "there is no database \"nots\" here, and no device has brought one to the cloud",
+        ),
+    ] {
+        let (code, out, words) = devices.sync(device, options);
+        assert_eq!((code, &*out), (Some(3), ""), "{words}");
+        assert!(words.contains(why), "{words}");
+    }
+    let output = larder([
+        "sync".as_ref(),
+        devices.path("nowhere").as_os_str(),
+        "--cloud".as_ref(),
+        devices.path("cloud").as_os_str(),
+    ]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let output = larder([
+        "sync".as_ref(),
+        devices.path("cloud").as_os_str(),
+        "--cloud".as_ref(),
+        devices.path("cloud").as_os_str(),
+    ]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        stderr(&output).contains("--origin says whose store is to be made"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_cloud_that_cannot_be_reached_is_said_to_be() {
+    let devices = Devices::alike(&[]);
+    let cloud = devices.path("cloud");
+    fs::rename(&cloud, devices.path("away")).unwrap();
+    fs::write(&cloud, "a file").unwrap();
+    let (code, out, words) = devices.sync("a", &[]);
+    println!("{words}");
+    assert_eq!(
+        (code, &*out, words.lines().count()),
+        (Some(2), "", 1),
+        "{words}"
+    );
+    fs::remove_file(&cloud).unwrap();
+    fs::rename(devices.path("away"), &cloud).unwrap();
+    assert_eq!(devices.sync("a", &[]).0, Some(0));
+}
+
+#[test]
+fn a_profile_that_has_had_no_database_gets_its_folder_of_stores() {
+    let devices = Devices::alike(&[]);
+    let profile = devices.path("profile");
+    fs::create_dir(&profile).unwrap();
+    fs::write(profile.join("Preferences"), "{}").unwrap();
+    let (code, _, words) = devices.sync("profile", &[]);
+    assert_eq!((code, &*words), (Some(0), ""));
+    assert!(
+        profile
+            .join("IndexedDB/https_app.example_0.indexeddb.leveldb/CURRENT")
+            .exists()
+    );
+    assert_eq!(devices.records("profile"), r#"{"one":1}"#);
+}
+
+#[test]
+fn a_change_comes_by_itself_with_watch() {
+    let devices = Devices::alike(&[]);
+    let mut watching = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(devices.arguments("a", &["--watch"]))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    devices.put("b", "two", 2);
+    assert_eq!(devices.sync("b", &[]).0, Some(0));
+    let line = lines.next().unwrap().unwrap();
+    assert_eq!(
+        line,
+        "from here: 0 changed, 0 removed; from elsewhere: 1 changed, 0 removed"
+    );
+    // The round is over, and none begins until something has changed.
+    devices.put("a", "three", 3);
+    let line = lines.next().unwrap().unwrap();
+    assert_eq!(
+        line,
+        "from here: 1 changed, 0 removed; from elsewhere: 0 changed, 0 removed"
+    );
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    assert_eq!(devices.records("a"), r#"{"one":1,"three":3,"two":2}"#);
+    assert_eq!(devices.sync("b", &[]).0, Some(0));
+    assert_eq!(devices.records("b"), r#"{"one":1,"three":3,"two":2}"#);
+}
