@@ -34,13 +34,13 @@ pub use object::{
     Splitter, WindowSide, sha256_with_length,
 };
 pub use page::{
-    ChangeSource, CollectPolicy, Collected, Connection, Incoming, Journal, KEY_LEN_MAX, ListLimits,
-    Listed, ListedEntry, Outgoing, Page, PageChange, PageChangeState, PageOptions, PieceReader,
-    PrunePolicy, Pulled, Snapshot, ValueReference, Watcher,
+    ChangeSource, CollectPolicy, Collectable, Collected, CommitIds, Connection, Incoming, Journal,
+    KEY_LEN_MAX, ListLimits, Listed, ListedEntry, Outgoing, Page, PageChange, PageChangeState,
+    PageOptions, PieceCounts, PieceReader, PrunePolicy, Pulled, Snapshot, ValueReference, Watcher,
 };
 pub use repository::{
     EVICTION_AGE, LEDGER_NAME_LEN_MAX, Ledger, OpenPage, PageId, PageUse, Place, Repository,
-    SERIALIZATION_VERSION,
+    RepositoryReader, SERIALIZATION_VERSION, place_of,
 };
 pub use rows::{Dialect, PieceStatus};
 pub use tree::{Diff, Entries, EntryDiff, ThreeWay, ThreeWayDiff, Tree};

@@ -8,7 +8,7 @@
 
 use super::pieces::references;
 use super::{CollectPolicy, Inner, Page};
-use crate::commit::CommitId;
+use crate::commit::{Commit, CommitId};
 use crate::error::Result;
 use crate::object::{ObjectIdentifier, PieceSource};
 use crate::rows::{ALL_STATUSES, PieceStatus, ReferenceSource, RowKind};
@@ -28,17 +28,17 @@ pub struct Collected {
 }
 
 /// One batch.
-struct Batch<'a> {
+pub(super) struct Batch<'a> {
     page: &'a Inner,
-    rows: BatchWriter,
+    pub(super) rows: BatchWriter,
     /// Keys of reference rows that the batch deletes.
     gone: HashSet<Vec<u8>>,
     deleted: HashSet<ObjectIdentifier>,
     /// What is left to be looked at.
-    open: BTreeSet<ObjectIdentifier>,
+    pub(super) open: BTreeSet<ObjectIdentifier>,
     /// The commits whose trees must stay.
     kept: HashSet<CommitId>,
-    collected: Collected,
+    pub(super) collected: Collected,
 }
 
 impl Page {
@@ -63,15 +63,7 @@ impl Page {
             if open.is_empty() {
                 return Ok(collected);
             }
-            let mut batch = Batch {
-                page: inner,
-                rows: BatchWriter::new(),
-                gone: HashSet::new(),
-                deleted: HashSet::new(),
-                open,
-                kept: inner.kept_commits()?,
-                collected: Collected::default(),
-            };
+            let mut batch = Batch::new(inner, open)?;
             batch.run()?;
             inner.write(&mut batch.rows)?;
             collected.pieces += batch.collected.pieces;
@@ -83,12 +75,12 @@ impl Page {
 
 /// Goes through the transient rows, once.
 #[derive(Default)]
-struct MarkCursor {
+pub(super) struct MarkCursor {
     after: Option<Vec<u8>>,
 }
 
 impl MarkCursor {
-    fn next(&mut self, page: &Inner) -> Result<BTreeSet<ObjectIdentifier>> {
+    pub(super) fn next(&mut self, page: &Inner) -> Result<BTreeSet<ObjectIdentifier>> {
         let prefix = page.dialect.prefix(RowKind::Status(PieceStatus::Transient));
         let mut iter = super::rows(&page.db, prefix)?;
         if let Some(after) = &self.after {
@@ -123,6 +115,28 @@ impl Inner {
 }
 
 impl Batch<'_> {
+    pub(super) fn new(page: &Inner, open: BTreeSet<ObjectIdentifier>) -> Result<Batch<'_>> {
+        Ok(Batch {
+            page,
+            rows: BatchWriter::new(),
+            gone: HashSet::new(),
+            deleted: HashSet::new(),
+            open,
+            kept: page.kept_commits()?,
+            collected: Collected::default(),
+        })
+    }
+
+    /// Takes a commit for gone, and looks at what it had.
+    pub(super) fn forget_commit(&mut self, commit: &Commit) {
+        let (dialect, root) = (self.page.dialect, commit.root());
+        if !root.digest.is_inline() {
+            let source = ReferenceSource::Commit(commit.id());
+            self.gone.insert(dialect.reference(&root.digest, source));
+            self.open.insert(root);
+        }
+    }
+
     fn run(&mut self) -> Result<()> {
         while self.deleted.len() < BATCH_PIECES {
             let Some(id) = self.open.pop_first() else {
@@ -140,7 +154,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn look_at(&mut self, id: ObjectIdentifier) -> Result<()> {
+    pub(super) fn look_at(&mut self, id: ObjectIdentifier) -> Result<()> {
         if self.deleted.contains(&id) {
             return Ok(());
         }

@@ -5,12 +5,16 @@
 
 mod add_commits;
 mod collect;
+mod collectable;
+mod commit_ids;
+mod condition;
 mod connection;
 mod incoming;
 mod journal;
 mod live;
 mod options;
 mod outgoing;
+mod piece_counts;
 mod pieces;
 mod prune;
 mod pull;
@@ -22,11 +26,14 @@ mod watcher;
 
 pub use add_commits::ChangeSource;
 pub use collect::Collected;
+pub use collectable::Collectable;
+pub use commit_ids::CommitIds;
 pub use connection::Connection;
 pub use incoming::Incoming;
 pub use journal::Journal;
 pub use options::{CollectPolicy, KEY_LEN_MAX, PageOptions, PrunePolicy};
 pub use outgoing::Outgoing;
+pub use piece_counts::PieceCounts;
 pub use pull::Pulled;
 pub use snapshot::{ListLimits, Listed, ListedEntry, Snapshot};
 pub use value::{PieceReader, ValueReference};
@@ -39,7 +46,7 @@ use crate::rows::{ALL_STATUSES, Dialect, PieceStatus, RowKind, end_of};
 use crate::tree::Tree;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Db, Iter};
+use larder_leveldb::{Db, Iter, OnDamage};
 pub(crate) use live::Pin;
 use live::State;
 use std::path::Path;
@@ -68,6 +75,8 @@ pub(crate) struct Inner {
     pub(crate) db: Db,
     pub(crate) dialect: Dialect,
     pub(crate) options: PageOptions,
+    /// Why heads are not among those of the state.
+    unreadable_heads: Vec<Error>,
     writing: Mutex<()>,
     state: Mutex<State>,
 }
@@ -86,13 +95,14 @@ impl Page {
         db_options.create_if_missing = true;
         let db = Db::open(fs, dir, db_options)?;
         let (dialect, heads) = read_heads(&db)?;
+        let heads = heads.into_iter().collect::<Result<Vec<_>>>()?;
         if dialect == Dialect::Bytes {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 "the rows of this page are named by single bytes: open it with `Page::open_read_only`",
             ));
         }
-        let page = Page::new(db, dialect, options, heads);
+        let page = Page::new(db, dialect, options, heads, Vec::new());
         if page.heads().is_empty() {
             let mut batch = BatchWriter::new();
             batch.put(&dialect.head(CommitId::FIRST), &0_i64.to_le_bytes());
@@ -104,19 +114,36 @@ impl Page {
 
     /// Opens the page in a folder for reading, in either dialect, and changes nothing there. It may be open elsewhere.
     ///
+    /// If [`PageOptions::db`](crate::PageOptions) has `OnDamage::Skip`, a head that cannot be read is left out of [`heads`](Self::heads):
+    /// [`unreadable_heads`](Self::unreadable_heads) says why.
+    ///
     /// # Errors
-    /// Those of the engine.
+    /// Those of the engine; `Corruption` if a head cannot be read, without `OnDamage::Skip`.
     pub fn open_read_only(
         fs: Arc<dyn FileSystem>,
         dir: &Path,
         options: PageOptions,
     ) -> Result<Page> {
         let db = Db::open_read_only(fs, dir, options.db.clone())?;
-        let (dialect, heads) = read_heads(&db)?;
-        Ok(Page::new(db, dialect, options, heads))
+        let (dialect, found) = read_heads(&db)?;
+        let (mut heads, mut unreadable) = (Vec::new(), Vec::new());
+        for head in found {
+            match head {
+                Ok(head) => heads.push(head),
+                Err(error) if options.db.on_damage == OnDamage::Skip => unreadable.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Page::new(db, dialect, options, heads, unreadable))
     }
 
-    fn new(db: Db, dialect: Dialect, options: PageOptions, heads: Vec<Commit>) -> Page {
+    fn new(
+        db: Db,
+        dialect: Dialect,
+        options: PageOptions,
+        heads: Vec<Commit>,
+        unreadable_heads: Vec<Error>,
+    ) -> Page {
         let mut state = State::default();
         heads
             .into_iter()
@@ -125,6 +152,7 @@ impl Page {
             db,
             dialect,
             options,
+            unreadable_heads,
             writing: Mutex::default(),
             state: Mutex::new(state),
         }))
@@ -279,8 +307,8 @@ fn read_commit(db: &Db, dialect: Dialect, id: CommitId) -> Result<Option<Commit>
     }
 }
 
-/// The dialect, and the heads in it: a page in single bytes has a key below the letters.
-fn read_heads(db: &Db) -> Result<(Dialect, Vec<Commit>)> {
+/// The dialect, and the heads in it, or why one cannot be read: a page in single bytes has a key below the letters.
+fn read_heads(db: &Db) -> Result<(Dialect, Vec<Result<Commit>>)> {
     let mut iter = db.iter();
     iter.seek_to_first()?;
     let dialect = match iter.key().first() {
@@ -291,21 +319,26 @@ fn read_heads(db: &Db) -> Result<(Dialect, Vec<Commit>)> {
     let mut iter = rows(db, prefix)?;
     let mut heads = Vec::new();
     while iter.valid() {
-        let id = CommitId::decode(&iter.key()[prefix.len()..])?;
-        let head = read_commit(db, dialect, id)?
-            .ok_or_else(|| Error::corruption(format!("head {id:?} has no row of its own")))?;
-        let timestamp: [u8; 8] = iter.value()?.try_into().unwrap_or_default();
-        if Timestamp(i64::from_le_bytes(timestamp)) != head.timestamp() {
-            return Err(Error::corruption(format!(
-                "head {id:?} was made at {}, and at {} by its row",
-                head.timestamp().0,
-                i64::from_le_bytes(timestamp)
-            )));
-        }
-        heads.push(head);
+        let id = &iter.key()[prefix.len()..];
+        heads.push(read_head(db, dialect, id, iter.value()?));
         iter.next()?;
     }
     Ok((dialect, heads))
+}
+
+/// The head that a row with this id and value leads to.
+fn read_head(db: &Db, dialect: Dialect, id: &[u8], value: &[u8]) -> Result<Commit> {
+    let id = CommitId::decode(id)?;
+    let head = read_commit(db, dialect, id)?
+        .ok_or_else(|| Error::corruption(format!("head {id:?} has no row of its own")))?;
+    let timestamp = i64::from_le_bytes(value.try_into().unwrap_or_default());
+    match Timestamp(timestamp) == head.timestamp() {
+        true => Ok(head),
+        false => Err(Error::corruption(format!(
+            "head {id:?} was made at {}, and at {timestamp} by its row",
+            head.timestamp().0
+        ))),
+    }
 }
 
 #[cfg(test)]

@@ -18,14 +18,8 @@ impl Page {
     /// `Corruption`, those of the engine. What was deleted by then stays so.
     pub fn prune(&self) -> Result<u64> {
         let inner = &*self.0;
-        if inner.options.prune == PrunePolicy::Never {
-            return Ok(0);
-        }
         let _writing = inner.writing();
-        let Some(last) = inner.latest_common_ancestor()? else {
-            return Ok(0);
-        };
-        let mut gone = inner.ancestors(&last)?;
+        let mut gone = inner.prunable()?;
         let count = gone.len() as u64;
         // The oldest first: what is left after a crash is a history that begins later.
         while !gone.is_empty() {
@@ -43,6 +37,17 @@ impl Page {
 }
 
 impl Inner {
+    /// The commits that the policy gives up, by generation. The writer's lock is held.
+    pub(super) fn prunable(&self) -> Result<BTreeMap<(u64, CommitId), Commit>> {
+        if self.options.prune == PrunePolicy::Never {
+            return Ok(BTreeMap::new());
+        }
+        match self.latest_common_ancestor()? {
+            Some(last) => self.ancestors(&last),
+            None => Ok(BTreeMap::new()),
+        }
+    }
+
     /// The latest commit that all commits in use came of, each on every way to it.
     fn latest_common_ancestor(&self) -> Result<Option<Commit>> {
         let mut ids = self.state().live_commits();

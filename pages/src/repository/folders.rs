@@ -4,6 +4,7 @@ use super::{PageId, Place};
 use crate::error::Result;
 use base64ct::{Base64Url, Encoding};
 use larder_leveldb::storage::FileSystem;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,12 +24,44 @@ fn failed(path: &Path, what: &str, error: io::Error) -> crate::Error {
     larder_leveldb::Error::io(path, what, error).into()
 }
 
+fn ledger_of(name: &OsStr) -> Option<Vec<u8>> {
+    let name = Base64Url::decode_vec(name.to_str()?).ok()?;
+    (1..=LEDGER_NAME_LEN_MAX)
+        .contains(&name.len())
+        .then_some(name)
+}
+
+fn page_of(name: &OsStr) -> Option<PageId> {
+    let id = Base64Url::decode_vec(name.to_str()?).ok()?;
+    id.try_into().ok().map(PageId)
+}
+
+/// Which page the folder of a page has, by the names of the folder and of the one above it. `None` if these are no names of a page and a ledger.
+///
+/// ```
+/// use larder_pages::{PageId, place_of};
+/// use std::path::Path;
+///
+/// let dir = Path::new("data/1/ledgers/Y29udGFjdHM=/AAAAAAAAAAAAAAAAAAAAAA==");
+/// assert_eq!(place_of(dir), Some((b"contacts".to_vec(), PageId::ROOT)));
+/// assert_eq!(place_of(Path::new("data")), None);
+/// ```
+pub fn place_of(page_dir: &Path) -> Option<Place> {
+    let ledger = ledger_of(page_dir.parent()?.file_name()?)?;
+    Some((ledger, page_of(page_dir.file_name()?)?))
+}
+
 impl Folders {
-    pub(super) fn new(fs: Arc<dyn FileSystem>, dir: &Path) -> Result<Folders> {
-        let folders = Folders {
+    /// As they lie there; nothing is made.
+    pub(super) fn existing(fs: Arc<dyn FileSystem>, dir: &Path) -> Folders {
+        Folders {
             fs,
             dir: dir.to_owned(),
-        };
+        }
+    }
+
+    pub(super) fn new(fs: Arc<dyn FileSystem>, dir: &Path) -> Result<Folders> {
+        let folders = Folders::existing(fs, dir);
         folders.make(&[])?;
         folders.make(&["staging"])?;
         folders.make(&[SERIALIZATION_VERSION, "ledgers"])?;
@@ -47,9 +80,12 @@ impl Folders {
         self.dir.join("staging")
     }
 
+    pub(super) fn all_ledgers(&self) -> PathBuf {
+        self.dir.join(SERIALIZATION_VERSION).join("ledgers")
+    }
+
     fn ledger(&self, name: &[u8]) -> PathBuf {
-        let ledgers = self.dir.join(SERIALIZATION_VERSION).join("ledgers");
-        ledgers.join(Base64Url::encode_string(name))
+        self.all_ledgers().join(Base64Url::encode_string(name))
     }
 
     /// The folder of a page; its LevelDB is in one below.
@@ -87,17 +123,24 @@ impl Folders {
         Ok(dir.join("leveldb"))
     }
 
+    /// The names in a folder; none if it is not there.
+    fn list(&self, dir: &Path) -> Result<Vec<OsString>> {
+        match self.fs.list(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            names => names.map_err(|error| failed(dir, "cannot list the folder", error)),
+        }
+    }
+
+    pub(super) fn ledgers(&self) -> Result<Vec<Vec<u8>>> {
+        let names = self.list(&self.all_ledgers())?;
+        let mut ledgers: Vec<Vec<u8>> = names.iter().filter_map(|name| ledger_of(name)).collect();
+        ledgers.sort_unstable();
+        Ok(ledgers)
+    }
+
     pub(super) fn pages(&self, ledger: &[u8]) -> Result<Vec<PageId>> {
-        let dir = self.ledger(ledger);
-        let names = match self.fs.list(&dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            names => names.map_err(|error| failed(&dir, "cannot list the folder", error))?,
-        };
-        let page = |name: &std::ffi::OsString| {
-            let id = Base64Url::decode_vec(name.to_str()?).ok()?;
-            id.try_into().ok().map(PageId)
-        };
-        let mut pages: Vec<PageId> = names.iter().filter_map(page).collect();
+        let names = self.list(&self.ledger(ledger))?;
+        let mut pages: Vec<PageId> = names.iter().filter_map(|name| page_of(name)).collect();
         pages.sort_unstable();
         Ok(pages)
     }
@@ -111,14 +154,10 @@ impl Folders {
 
     /// The pages with such files.
     pub(super) fn marks(&self) -> Result<Vec<Place>> {
-        let dir = self.staging();
-        let names = self.fs.list(&dir);
-        let names = names.map_err(|error| failed(&dir, "cannot list the folder", error))?;
-        let place = |name: &std::ffi::OsString| {
+        let names = self.list(&self.staging())?;
+        let place = |name: &OsString| {
             let (ledger, page) = name.to_str()?.split_once('.')?;
-            let ledger = Base64Url::decode_vec(ledger).ok()?;
-            let page = Base64Url::decode_vec(page).ok()?;
-            Some((ledger, PageId(page.try_into().ok()?)))
+            Some((ledger_of(OsStr::new(ledger))?, page_of(OsStr::new(page))?))
         };
         Ok(names.iter().filter_map(place).collect())
     }

@@ -5,11 +5,13 @@
 
 mod eviction;
 mod folders;
+mod reader;
 mod staging;
 mod usage;
 
 pub use eviction::EVICTION_AGE;
-pub use folders::{LEDGER_NAME_LEN_MAX, SERIALIZATION_VERSION};
+pub use folders::{LEDGER_NAME_LEN_MAX, SERIALIZATION_VERSION, place_of};
+pub use reader::RepositoryReader;
 pub use usage::PageUse;
 
 use crate::commit::Timestamp;

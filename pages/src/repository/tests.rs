@@ -182,3 +182,62 @@ fn a_deletion_that_a_crash_cuts_short_is_finished() {
     }
     assert!(gone > 20 && whole > 20, "{gone} gone, {whole} whole");
 }
+
+#[test]
+fn a_repository_is_looked_at_while_it_is_open_and_nothing_in_it_changes() {
+    let files = Arc::new(MemoryFileSystem::new());
+    let dir = Path::new("data");
+    let read = || Repository::open_read_only(files.clone(), dir, options());
+    assert!(read().is_none());
+    assert!(files.metadata(dir).is_err(), "looking made a folder");
+    let repository = open(&files, 1);
+    let reader = read().unwrap();
+    assert!(reader.ledgers().unwrap().is_empty() && reader.page_usage().unwrap().is_empty());
+    fill(&repository.ledger(b"tasks").unwrap(), ONE, 2);
+    fill(&repository.ledger(b"\xff").unwrap(), TWO, 3);
+    let tasks = repository.ledger(b"tasks").unwrap();
+    let held = tasks.open_page(TWO).unwrap();
+    let mut connection = held.connect().unwrap();
+    connection.put(b"open", b"yes", Timestamp(4)).unwrap();
+    let before = files.crash_image(CrashImage::KeepWritten);
+    assert_eq!(reader.ledgers().unwrap(), [b"tasks".to_vec(), vec![0xff]]);
+    assert_eq!(reader.pages(b"tasks").unwrap(), [ONE, TWO]);
+    assert_eq!(reader.pages(b"none").unwrap(), []);
+    assert_eq!(
+        reader.page_usage().unwrap(),
+        repository.page_usage().unwrap()
+    );
+    assert_eq!(reader.page_usage().unwrap().len(), 3);
+    let place = (b"tasks".to_vec(), TWO);
+    let seen = reader.open_page(&place).unwrap();
+    assert_eq!(seen.heads(), held.heads());
+    assert_eq!(
+        place_of(reader.page_dir(&place).parent().unwrap()),
+        Some(place)
+    );
+    assert_eq!(reader.deletions().unwrap(), []);
+    let marked = (b"tasks".to_vec(), ONE);
+    let after = files.crash_image(CrashImage::KeepWritten);
+    assert_eq!(listing(&before, dir), listing(&after, dir));
+    staging::mark(&repository.0.folders, &marked).unwrap();
+    assert_eq!(reader.deletions().unwrap(), [marked]);
+}
+
+/// Every file below a folder, with its bytes.
+fn listing(files: &MemoryFileSystem, dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for name in files.list(dir).unwrap() {
+        let path = dir.join(name);
+        match files.metadata(&path).unwrap() {
+            metadata if metadata.is_dir => found.extend(listing(files, &path)),
+            metadata => {
+                let mut bytes = vec![0; metadata.len_bytes as usize];
+                let read = files.open_random(&path).unwrap().read_at(0, &mut bytes);
+                assert_eq!(read.unwrap(), bytes.len());
+                found.push((path, bytes));
+            }
+        }
+    }
+    found.sort();
+    found
+}

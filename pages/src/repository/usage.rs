@@ -6,7 +6,7 @@ use crate::commit::Timestamp;
 use crate::error::{Error, Result};
 use crate::page::PageOptions;
 use larder_leveldb::write_batch::BatchWriter;
-use larder_leveldb::{Db, Durability};
+use larder_leveldb::{Db, Durability, ErrorKind, OnDamage};
 
 const PREFIX: &[u8] = b"opened/";
 
@@ -65,23 +65,39 @@ impl Usage {
     }
 
     pub(super) fn list(&self) -> Result<Vec<PageUse>> {
-        let mut found = Vec::new();
-        for row in self.db.range(PREFIX..b"opened0".as_slice()) {
-            let (key, value) = row?;
-            let time = <[u8; 8]>::try_from(&*value).map(i64::from_le_bytes);
-            let place = key[PREFIX.len()..].split_last_chunk::<16>();
-            let (Ok(time), Some((ledger, page))) = (time, place) else {
-                let key = key.escape_ascii();
-                return Err(Error::corruption(format!("row {key} of page_usage_db")));
-            };
-            found.push(PageUse {
-                closed: (time != 0).then_some(Timestamp(time)),
-                ledger: ledger.to_vec(),
-                page: PageId(*page),
-            });
-        }
-        Ok(found)
+        list(&self.db)
     }
+}
+
+/// The rows as they lie there; none if there is no `page_usage_db`. Nothing is written.
+pub(super) fn read(folders: &Folders, options: &PageOptions) -> Result<Vec<PageUse>> {
+    let mut options = options.db.clone();
+    // One row more or less is another answer: what is damaged is no list.
+    options.on_damage = OnDamage::Fail;
+    match Db::open_read_only(folders.fs().clone(), &folders.usage(), options) {
+        Ok(db) => list(&db),
+        Err(error) if error.kind() == ErrorKind::NotAStore => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn list(db: &Db) -> Result<Vec<PageUse>> {
+    let mut found = Vec::new();
+    for row in db.range(PREFIX..b"opened0".as_slice()) {
+        let (key, value) = row?;
+        let time = <[u8; 8]>::try_from(&*value).map(i64::from_le_bytes);
+        let place = key[PREFIX.len()..].split_last_chunk::<16>();
+        let (Ok(time), Some((ledger, page))) = (time, place) else {
+            let key = key.escape_ascii();
+            return Err(Error::corruption(format!("row {key} of page_usage_db")));
+        };
+        found.push(PageUse {
+            closed: (time != 0).then_some(Timestamp(time)),
+            ledger: ledger.to_vec(),
+            page: PageId(*page),
+        });
+    }
+    Ok(found)
 }
 
 impl Repository {

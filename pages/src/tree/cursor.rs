@@ -92,6 +92,11 @@ impl Cursor {
         Ok(())
     }
 
+    /// Goes past the subtree that comes next: whether one does.
+    pub(crate) fn pass_subtree(&mut self) -> bool {
+        matches!(self.item(), Item::Subtree(..)) && self.pass().is_ok()
+    }
+
     /// Goes into the subtree.
     pub(crate) fn enter(&mut self, nodes: Nodes<'_>) -> Result<()> {
         let node = match self.root.take() {

@@ -106,6 +106,15 @@ fn check_objects(page: &Page, commits: &HashMap<CommitId, Commit>, is_collected:
         }
     }
     assert_eq!(statuses.len(), objects.len(), "each piece has a status");
+    let highest = statuses.values().map(|of_piece| of_piece.iter().max());
+    let highest: Vec<_> = highest.flatten().collect();
+    let count = |status| highest.iter().filter(|found| ***found == status).count() as u64;
+    let counts = PieceCounts {
+        transient: count(PieceStatus::Transient),
+        local: count(PieceStatus::Local),
+        synced: count(PieceStatus::Synced),
+    };
+    assert_eq!(page.piece_counts().unwrap(), counts);
     // From commits and pins down everything is reached that is there; what commits need is no more transient.
     let roots = commits.values().map(|commit| commit.root().digest);
     let mut open: Vec<ObjectDigest> = roots.collect();
