@@ -10,6 +10,7 @@ mod diff;
 mod feed;
 mod find;
 mod maintain;
+mod pages;
 #[cfg(feature = "remote")]
 mod remote;
 mod repair;
@@ -31,6 +32,10 @@ pub use feed::{
 };
 pub use find::FindArgs;
 pub use maintain::MaintainArgs;
+pub use pages::{
+    PagesArgs, PagesCommand, PagesDiffArgs, PagesGcArgs, PagesLogArgs, PagesLsArgs, PagesShowArgs,
+    WhichPage,
+};
 #[cfg(feature = "remote")]
 pub use remote::{AddressArgs, RemoteArgs, RemoteCommand};
 pub use repair::RepairArgs;
@@ -79,7 +84,7 @@ PATH may be an origin's folder (*.indexeddb.leveldb, or one of SQLite files), a 
 (Default), a whole user-data folder, or the data folder of an Electron, WebView2 or CEF app: every store \
 below it is found.
 
-Only run, compact, clean, sync, feed clean, feed replay --consumer, repair --in-place and copy --on-conflict change a store that is there, and take its lock; with --dry-run none does. All other \
+Only run, compact, clean, sync, feed clean, feed replay --consumer, pages gc, repair --in-place and copy --on-conflict change a store that is there, and take its lock; with --dry-run none does. All other \
 commands leave it as it is and take no lock, so a store in use can be looked at; only repair, and copy to or from an address, refuse one. \
 Copies, archives and repaired stores are new files and folders.
 
@@ -164,6 +169,9 @@ pub enum Command {
     #[cfg(feature = "sync")]
     #[command(after_help = sync::SYNC_EXIT, long_about = sync::SYNC_ABOUT, after_long_help = sync::SYNC_EXAMPLES)]
     Sync(SyncArgs),
+    /// Look at versioned pages of entries: commits, what differs between them, what they hold.
+    #[command(long_about = pages::PAGES_ABOUT, after_long_help = pages::PAGES_EXAMPLES)]
+    Pages(PagesArgs),
     /// Run scripts that use IndexedDB, on a store of Chromium's or one to be made.
     #[cfg(feature = "scripts")]
     #[command(after_help = run::RUN_EXIT, long_about = run::RUN_ABOUT, after_long_help = run::RUN_EXAMPLES)]

@@ -38,7 +38,7 @@ use crate::table::TableExport;
 use crate::verify::Verify;
 #[cfg(feature = "view")]
 use crate::view;
-use crate::{archive, dump, feed, ls, manual, remote, repair, rows};
+use crate::{archive, dump, feed, ls, manual, pages, remote, repair, rows};
 
 /// Runs a command line.
 #[must_use]
@@ -75,6 +75,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Sync(args) => return sync::run(args),
         Command::Import(args) => return archive::import(args, cli.quiet),
         Command::Feed(args) => return feed::run(&args.command),
+        Command::Pages(args) => return pages::run(&args.command, cli.quiet, color),
         Command::Repair(args) => {
             let (fs, path) = (DiskFileSystem::new(), named(&args.path));
             return with_only_store(&fs, &path, "repaired", |paths| {
@@ -212,6 +213,7 @@ fn on_this_machine(command: &Command) -> impl Iterator<Item = &Path> {
         Command::Repair(args) => [Some(&args.path), args.to.as_ref()],
         Command::Import(args) => [Some(&args.archive), Some(&args.to)],
         Command::Export(args) => [Some(&args.to), None],
+        Command::Pages(args) => [Some(&args.command.pages().path), None],
         _ => [None, None],
     };
     paths.into_iter().flatten().map(PathBuf::as_path)

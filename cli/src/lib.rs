@@ -25,6 +25,7 @@ pub mod maintain;
 mod manual;
 mod open_store;
 pub mod output;
+pub mod pages;
 mod per_store;
 pub mod progress;
 pub mod record;

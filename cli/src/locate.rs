@@ -149,7 +149,8 @@ fn walk(fs: &dyn FileSystem, resolve: Resolve<'_>, root: &Path, found: &mut Foun
     }
 }
 
-fn is_leveldb(fs: &dyn FileSystem, dir: &Path) -> io::Result<bool> {
+/// Whether a folder has files by which a LevelDB begins.
+pub(crate) fn is_leveldb(fs: &dyn FileSystem, dir: &Path) -> io::Result<bool> {
     Ok(fs.list(dir)?.iter().any(|name| {
         let name = name.to_str().unwrap_or_default();
         name == "CURRENT" || name.starts_with("MANIFEST-")

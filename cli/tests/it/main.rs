@@ -29,6 +29,7 @@ mod messages;
 mod nesting;
 mod opened_for_writing;
 mod other_orders;
+mod pages;
 mod processes;
 mod readme;
 #[cfg(all(feature = "etcd", feature = "postgres"))]

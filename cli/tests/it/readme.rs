@@ -31,8 +31,8 @@ fn commands(readme: &str) -> Vec<String> {
                 taken.push(word);
                 let has_more = words
                     .peek()
-                    .is_some_and(|next| ["TO", "TEXT", "ARCHIVE"].contains(next));
-                if ["TO", "TEXT", "B"].contains(&word)
+                    .is_some_and(|next| ["TO", "TEXT", "ARCHIVE", "--cloud"].contains(next));
+                if ["TO", "TEXT", "B", "FOLDER"].contains(&word)
                     || ["PATH", "ARCHIVE"].contains(&word) && !has_more
                 {
                     break;
@@ -66,9 +66,44 @@ fn page_of(command: &str) -> String {
     line
 }
 
+/// A repository with an empty page.
+fn repository(dir: &Path) -> PathBuf {
+    use larder_pages::{PageId, PageOptions, Repository, Timestamp};
+
+    let fs = std::sync::Arc::new(larder_leveldb::storage::DiskFileSystem::new());
+    let repository = Repository::open(fs, dir, PageOptions::default(), Timestamp(1)).unwrap();
+    let page = repository
+        .ledger(b"contacts")
+        .unwrap()
+        .open_page(PageId::ROOT);
+    page.unwrap().close(Timestamp(2)).unwrap();
+    dir.to_owned()
+}
+
+/// A folder of stores, with the database that a script makes.
+fn device(script: &Path) -> PathBuf {
+    let dir = script.with_file_name("device");
+    let args: [&std::ffi::OsStr; 4] = [
+        "run".as_ref(),
+        "--storage".as_ref(),
+        dir.as_ref(),
+        script.as_ref(),
+    ];
+    let ran = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(args)
+        .status();
+    assert!(ran.unwrap().success());
+    dir
+}
+
 fn run(command: &str, script: &Path) -> Output {
     let store = "fixtures/chromium/c156-lite/store";
     let words = command.split(' ').skip(1).map(|word| match word {
+        "PATH" if command.starts_with("larder pages") => {
+            repository(&script.with_file_name("pages")).into()
+        }
+        "PATH" if command.starts_with("larder sync") => device(script).into(),
+        "FOLDER" => script.with_file_name("cloud").into(),
         "PATH" | "A" | "B" => store.into(),
         "SCRIPT" => script.as_os_str().to_owned(),
         "TEXT" => "hello".into(),
@@ -104,6 +139,8 @@ fn commands_of_the_readme_run() {
         "larder stat PATH",
         "larder diff A B",
         "larder feed ls PATH",
+        "larder sync PATH --cloud FOLDER",
+        "larder pages ls PATH",
         "larder copy PATH TO",
         "larder export PATH ARCHIVE",
         "larder import ARCHIVE TO",

@@ -223,6 +223,26 @@ fn a_repository_is_looked_at_while_it_is_open_and_nothing_in_it_changes() {
     assert_eq!(reader.deletions().unwrap(), [marked]);
 }
 
+#[test]
+fn a_repository_without_rows_of_uses_is_looked_at_and_ledgers_are_in_their_order() {
+    let files = Arc::new(MemoryFileSystem::new());
+    let names: [&[u8]; 5] = [b"a", b"aa", b"b", b"~", &[0xff]];
+    let ledgers = Path::new("data/1/ledgers");
+    for dir in ["data", "data/1", "data/1/ledgers"] {
+        files.create_dir(Path::new(dir)).unwrap();
+    }
+    for n in [3, 0, 4, 2, 1] {
+        use base64ct::{Base64Url, Encoding};
+        let name = Base64Url::encode_string(names[n]);
+        files.create_dir(&ledgers.join(name)).unwrap();
+    }
+    files.create_dir(&ledgers.join("no base64!")).unwrap();
+    let reader = Repository::open_read_only(files, Path::new("data"), options()).unwrap();
+    assert_eq!(reader.ledgers().unwrap(), names);
+    assert_eq!(reader.page_usage().unwrap(), []);
+    assert_eq!(reader.deletions().unwrap(), []);
+}
+
 /// Every file below a folder, with its bytes.
 fn listing(files: &MemoryFileSystem, dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut found = Vec::new();

@@ -126,3 +126,23 @@ fn entries_go_on_behind_a_node_that_is_not_there() {
     }
     assert_eq!(lost_in_all, 1 + 3);
 }
+
+#[test]
+fn a_mark_beside_a_status_is_no_piece_more() {
+    let page = open();
+    let mut journal = page.begin().unwrap();
+    journal.put(b"key", &[7; 50]).unwrap();
+    let commit = page.commit(journal, Timestamp(1)).unwrap();
+    let mark = page
+        .0
+        .dialect
+        .status(PieceStatus::Transient, &commit.root());
+    page.0.db.put(&mark, b"", Durability::Relaxed).unwrap();
+    let counts = PieceCounts {
+        transient: 0,
+        local: 2,
+        synced: 0,
+    };
+    assert_eq!(page.piece_counts().unwrap(), counts);
+    check_rows(&page, false);
+}
