@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use larder_feed::{Consumer, Feed};
 use larder_idb::{Connection, Transaction};
-use larder_pages::{Page, Snapshot};
+use larder_pages::{CommitId, Page, Snapshot};
 
 use super::entry_key::ENTRY_KEY_LEN_MAX;
 use super::error::{Error, Result};
 use super::options::MirrorOptions;
 use super::schema::Schema;
-use super::state::{self, State, row_name};
+use super::state::{self, State, begun_row_name, row_name};
 
 /// Keeps a database and a page alike.
 ///
@@ -100,7 +100,7 @@ impl Mirror {
         let state = state::load(connection, &feed, &consumer, page).await?;
         Ok(Self {
             connection: connection.clone(),
-            at: pinned(page, &state)?,
+            at: pinned(page, &consumer, &state)?,
             page: page.clone(),
             is_in_doubt: false,
             feed,
@@ -127,7 +127,7 @@ impl Mirror {
         if self.is_in_doubt {
             self.state =
                 state::load(&self.connection, &self.feed, &self.consumer, &self.page).await?;
-            self.at = pinned(&self.page, &self.state)?;
+            self.at = pinned(&self.page, &self.consumer, &self.state)?;
             self.is_in_doubt = false;
         }
         Ok(())
@@ -136,7 +136,7 @@ impl Mirror {
     /// Goes on to a state.
     pub(super) fn go_to(&mut self, state: State) -> Result<()> {
         if state.commit != self.state.commit {
-            self.at = pinned(&self.page, &state)?;
+            self.at = pinned(&self.page, &self.consumer, &state)?;
         }
         self.state = state;
         Ok(())
@@ -144,6 +144,10 @@ impl Mirror {
 
     pub(super) fn row_name(&self) -> Vec<u8> {
         row_name(self.consumer.name())
+    }
+
+    pub(super) fn begun_row_name(&self) -> Vec<u8> {
+        begun_row_name(self.consumer.name())
     }
 
     /// The schema of the database, which none of the page's heads is ahead of or unlike.
@@ -163,8 +167,15 @@ impl Mirror {
     }
 }
 
-/// The commit of a state, as long as it is held.
-fn pinned(page: &Page, state: &State) -> Result<Arc<Snapshot>> {
+/// The commit of a state, as long as it is held. If a first take was cut off, it is that which has the records that were taken by then.
+fn pinned(page: &Page, consumer: &Consumer, state: &State) -> Result<Arc<Snapshot>> {
+    if state.is_first()
+        && let Some(row) = page.sync_metadata(&begun_row_name(consumer.name()))?
+        && let Ok(id) = row.try_into()
+        && let Some(begun) = page.commit_by_id(CommitId(id))?
+    {
+        return Ok(Arc::new(page.snapshot(&begun, b"")));
+    }
     let commit = page.commit_by_id(state.commit)?;
     let commit = commit.ok_or_else(|| {
         let what = format!("commit {:?} has gone", state.commit);

@@ -28,6 +28,9 @@ pub struct MirrorOptions {
     pub consumer: String,
     /// In which parts records are merged.
     pub merge_by: MergeBy,
+    /// So many records at most are in one commit when all records of a database go into the page for the first time, 16,384 by default: memory is that of
+    /// their keys. What is changed later is one commit, since no transaction is in two.
+    pub records_per_commit: usize,
     /// The device's number, from 0 to [`DEVICE_NUMBER_MAX`](Self::DEVICE_NUMBER_MAX), another one for each device. It says where among the
     /// numbers the device's generated keys begin, so that two devices do not generate one key: 2^18 places share a cycle of 2^28 numbers, and
     /// device 0 begins at 1, as a database does that is not mirrored.
@@ -49,6 +52,7 @@ impl MirrorOptions {
         Self {
             consumer: "larder-sync".to_owned(),
             merge_by: MergeBy::Record,
+            records_per_commit: 16_384,
             device_number: 0,
         }
     }
@@ -64,6 +68,13 @@ impl MirrorOptions {
     #[must_use]
     pub const fn merge_by(mut self, merge_by: MergeBy) -> Self {
         self.merge_by = merge_by;
+        self
+    }
+
+    /// So many records at most in one commit of the first time.
+    #[must_use]
+    pub const fn records_per_commit(mut self, count: usize) -> Self {
+        self.records_per_commit = count;
         self
     }
 

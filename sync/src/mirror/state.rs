@@ -148,6 +148,11 @@ pub(super) fn row_name(consumer: &str) -> Vec<u8> {
     [b"mirror/", consumer.as_bytes()].concat()
 }
 
+/// The name of the row in the page that has the last commit of a first take which is not complete.
+pub(super) fn begun_row_name(consumer: &str) -> Vec<u8> {
+    [b"mirror-begun/", consumer.as_bytes()].concat()
+}
+
 /// Which of the two notes says where the database is. The later one does, if the other is the one before it: a crash has come between them.
 /// Otherwise one of the two, page or database, is older than what was noted, as after a backup was restored.
 fn later(of_page: Option<State>, of_database: Option<State>) -> Option<State> {

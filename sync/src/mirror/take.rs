@@ -21,6 +21,9 @@ use super::report::{LeftAlone, Reason, Taken};
 use super::schema::Schema;
 use super::state::{Apart, Joined, Origin, State};
 
+/// What a database without a past has is older than all that a page has.
+const TIME_OF_FIRST: Timestamp = Timestamp(0);
+
 /// So many records are read together.
 const GETS: usize = 16;
 
@@ -43,6 +46,8 @@ struct Round<'a> {
     journal: Journal,
     state: State,
     taken: Taken,
+    /// So many records are in the journal.
+    in_commit: usize,
 }
 
 impl Mirror {
@@ -51,7 +56,7 @@ impl Mirror {
     /// merged by that, and the database is read and not changed, but for its position in the feed and its key generators.
     ///
     /// The commit's values go into the page as streams, so a blob is not in memory as a whole; what is in memory is the keys of the changed
-    /// records. If nothing was changed, there is no commit.
+    /// records. The first time, all records go there in several commits ([`MirrorOptions::records_per_commit`](super::MirrorOptions::records_per_commit)). If nothing was changed, there is no commit.
     ///
     /// `now` is when the commit is made. It decides which of two records is kept where two devices have changed one.
     ///
@@ -77,6 +82,7 @@ impl Mirror {
             journal: self.page.begin_on(self.at.commit()),
             state: self.state.clone(),
             taken: Taken::default(),
+            in_commit: 0,
         };
         let joining = round.join(changes.is_left_behind).await?;
         round.take_changes(&changes, &joining).await?;
@@ -99,10 +105,12 @@ impl Mirror {
         }
         state.step += 1;
         state.origin = Origin::Page;
+        if self.state.is_first() && journal.base().id() != self.state.commit {
+            journal.set_sync_metadata(&self.begun_row_name(), &[]);
+        }
         journal.set_sync_metadata_and_commit(&self.row_name(), &state.encode_without_commit());
-        // What a database without a past has is older than all that the page has.
         let time = match self.state.is_first() {
-            true => Timestamp(0),
+            true => TIME_OF_FIRST,
             false => now,
         };
         // What was changed may have been committed without a sync. A power cut must not take it from the database alone.
@@ -228,12 +236,30 @@ impl Round<'_> {
                 let entry_key = of_record(name, &key)?;
                 let is_unseen = is_new && has_some;
                 self.put(&entry_key, name, &key, record.value(), objects, is_unseen)?;
+                self.in_commit += 1;
+                if self.state.is_first() && self.in_commit >= self.mirror.options.records_per_commit
+                {
+                    self.commit_part()?;
+                }
             }
         }
         if !is_new {
             self.remove_missing(name, Some(&object_store)).await?;
         }
         Ok(has_some)
+    }
+
+    /// Commits what the journal has by now, and goes on in another. A row says how far the first take has come: after a crash it goes on there.
+    fn commit_part(&mut self) -> Result<()> {
+        let (mirror, next) = (self.mirror, self.mirror.page.begin_on(self.journal.base()));
+        let mut journal = std::mem::replace(&mut self.journal, next);
+        let known = Schema::of_commit(&mirror.page, mirror.at.commit())?;
+        self.schema.write(&known, &mut journal)?;
+        journal.set_sync_metadata_and_commit(&mirror.begun_row_name(), &[]);
+        let commit = mirror.page.commit(journal, TIME_OF_FIRST)?;
+        self.journal = mirror.page.begin_on(&commit);
+        self.in_commit = 0;
+        Ok(())
     }
 
     fn has_some(&self, name: &JsString) -> Result<bool> {

@@ -1,6 +1,6 @@
 //! Crashes at file operations of the database and of the page, at both at once: what has gone into the one or the other counts once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use larder_fixtures::random::Random;
@@ -189,4 +189,48 @@ fn after_a_crash_of_the_first_meeting_it_begins_anew() {
         );
         assert_eq!(again.content(), device.content());
     }
+}
+
+/// In several commits, each of which may be the last before the crash. What is changed then is kept, whatever is in the page already.
+#[test]
+fn after_a_crash_of_a_first_take_in_parts_it_goes_on() {
+    let (mut device, images, is_on) = watched(1);
+    device.options = MirrorOptions::new().records_per_commit(2);
+    for number in 0..7 {
+        device.put("notes", number, &json!(number));
+    }
+    *is_on.lock().unwrap() = true;
+    assert_eq!(device.take(5).put, 7);
+    *is_on.lock().unwrap() = false;
+    assert_eq!(taken(&device.page), 4);
+    let images = std::mem::take(&mut *images.lock().unwrap());
+    assert!(images.len() > 40);
+    let (mut parts, mut listed) = (BTreeSet::new(), BTreeSet::new());
+    for image in images {
+        let storage = open_storage(Arc::new(image.database)).unwrap();
+        let again = Device {
+            connection: connect(&storage, 1, upgrade).unwrap(),
+            storage,
+            page: open_page(Arc::new(image.page)).unwrap(),
+            options: device.options.clone(),
+        };
+        parts.insert(taken(&again.page));
+        again.put("notes", 1, &json!("changed since"));
+        again.apply(6);
+        assert_eq!(again.page.heads().len(), 1, "{}", image.operation);
+        let expected = (0..7).map(|number| match number {
+            1 => json!("changed since"),
+            _ => json!(number),
+        });
+        let found = (0..7).map(|number| again.get("notes", number).unwrap());
+        assert!(found.eq(expected), "{}", image.operation);
+        // The page's older one may be listed beside it.
+        listed.insert(again.mirror().conflicts().unwrap().len());
+        let other = Device::new(MirrorOptions::new().device_number(1), upgrade);
+        other.page.pull_from(&again.page, false).unwrap();
+        other.apply(7);
+        assert_eq!(other.content(), again.content());
+    }
+    assert_eq!(parts, (0..=4).collect());
+    assert_eq!(listed, [0, 1].into());
 }
