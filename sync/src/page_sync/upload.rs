@@ -9,6 +9,8 @@ use larder_pages::{Commit, CommitId, ObjectIdentifier};
 
 /// So many commits come with their pieces before the next.
 const GROUP_COMMITS: usize = 1000;
+/// Commits that follow so many pieces go before the next, since a device that takes them has the names of a group's pieces in memory.
+const GROUP_PIECES: u64 = 16_384;
 
 /// What went to the cloud.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,13 @@ pub struct Uploaded {
 struct Run {
     writer: SegmentWriter,
     done: Uploaded,
+}
+
+impl Run {
+    /// So many pieces have been pushed.
+    fn pieces(&self) -> u64 {
+        self.done.pieces + self.writer.header.pieces.len() as u64
+    }
 }
 
 impl PageSync {
@@ -58,8 +67,10 @@ impl PageSync {
             writer: self.writer(),
             done: Uploaded::default(),
         };
-        for group in commits.chunks(GROUP_COMMITS) {
-            self.upload_group(group, &mut run)?;
+        let mut left = &commits[..];
+        while !left.is_empty() {
+            let count = self.upload_group(left, &mut run)?;
+            left = left.get(count..).unwrap_or_default();
         }
         self.upload_loose(&mut run)?;
         Ok(run.done)
@@ -83,16 +94,21 @@ impl PageSync {
         SegmentWriter::new(place, last, self.seen())
     }
 
-    fn upload_group(&mut self, ids: &[CommitId], run: &mut Run) -> Result<()> {
-        let mut commits = Vec::with_capacity(ids.len());
-        for id in ids {
-            commits.extend(self.page.commit_by_id(*id)?);
-        }
+    /// Puts the first of these commits: how many.
+    fn upload_group(&mut self, ids: &[CommitId], run: &mut Run) -> Result<usize> {
         let mut outgoing = self.page.outgoing();
-        let mut lazy = Vec::new();
-        for commit in &commits {
-            self.check_tree(commit)?;
-            lazy.extend(self.walk(run, false, |each| outgoing.eager_pieces(commit, each))?);
+        let (mut commits, mut lazy) = (Vec::new(), Vec::new());
+        let (start, mut count) = (run.pieces(), 0);
+        for id in ids.iter().take(GROUP_COMMITS) {
+            count += 1;
+            if let Some(commit) = self.page.commit_by_id(*id)? {
+                self.check_tree(&commit)?;
+                lazy.extend(self.walk(run, false, |each| outgoing.eager_pieces(&commit, each))?);
+                commits.push(commit);
+            }
+            if run.pieces() - start >= GROUP_PIECES {
+                break;
+            }
         }
         if !lazy.is_empty() {
             self.flush(run)?;
@@ -103,7 +119,8 @@ impl PageSync {
         for commit in &commits {
             run.writer.push_commit(commit.id(), commit.as_bytes());
         }
-        self.flush(run)
+        self.flush(run)?;
+        Ok(count)
     }
 
     /// A commit whose tree this device has given up cannot be uploaded.

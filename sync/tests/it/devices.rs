@@ -183,3 +183,29 @@ fn two_heads_are_not_uploaded_before_they_are_merged() {
     device.page.merge(&mut MergePolicy::LastOneWins).unwrap();
     assert_eq!(device.sync.upload().unwrap().commits, 3);
 }
+
+/// So that a device which takes them has the names of one commit's pieces in memory, and not of all.
+#[test]
+fn a_commit_of_many_pieces_comes_before_the_next() {
+    let cloud = Replicas::new(1).of(0);
+    let mut writer = Device::new(cloud.clone(), None, 1);
+    let mut heads = Vec::new();
+    for number in 1..=2_u8 {
+        let mut journal = writer.page.begin().unwrap();
+        for key in 0..17_000_u32 {
+            let mut value = [number; 40];
+            value[..4].copy_from_slice(&key.to_be_bytes());
+            journal.put(&key.to_be_bytes(), &value).unwrap();
+        }
+        heads.push(writer.page.commit(journal, Timestamp(1)).unwrap());
+    }
+    writer.run().unwrap();
+    let mut names = cloud.names.lock().unwrap();
+    let last = names.iter().rfind(|(_, bytes)| !bytes.is_empty());
+    let last = last.unwrap().0.clone();
+    names.remove(&last);
+    drop(names);
+    let mut reader = Device::new(cloud, None, 2);
+    reader.sync.download().unwrap();
+    assert_eq!(reader.head(), heads[0]);
+}

@@ -299,6 +299,22 @@ fn two_runs_that_merge_by_property_show_the_same_after_they_have_synced() {
 
 #[cfg(feature = "etcd")]
 #[test]
+fn two_chromiums_that_meet_in_etcd_show_the_same_after_they_have_synced() {
+    with_large_stack(|| {
+        let (Some(chromium), Some(etcd)) =
+            (chromium::shared(), larder_fixtures::servers::Etcd::shared())
+        else {
+            return;
+        };
+        let address = format!("etcd://{}/synced-profiles", etcd.endpoints());
+        let cloud = ["--cloud".into(), address.into()];
+        let (turns, seed) = (setting("LARDER_SYNC_TURNS", 2), setting("LARDER_SEED", 5));
+        take_rounds(Host::Page(chromium), Rule::Record, &cloud, turns, seed);
+    });
+}
+
+#[cfg(feature = "etcd")]
+#[test]
 fn two_runs_that_meet_in_etcd_show_the_same_after_they_have_synced() {
     with_large_stack(|| {
         let Some(etcd) = larder_fixtures::servers::Etcd::shared() else {
