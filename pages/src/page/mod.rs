@@ -43,7 +43,7 @@ use crate::commit::{Commit, CommitId, Timestamp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ObjectIdentifier, PieceSource};
 use crate::rows::{ALL_STATUSES, Dialect, PieceStatus, RowKind, end_of};
-use crate::tree::Tree;
+use crate::tree::{NodeCache, Tree};
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Iter, OnDamage};
@@ -79,6 +79,7 @@ pub(crate) struct Inner {
     unreadable_heads: Vec<Error>,
     writing: Mutex<()>,
     state: Mutex<State>,
+    pub(crate) nodes: NodeCache,
 }
 
 pub(crate) fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -155,6 +156,7 @@ impl Page {
             unreadable_heads,
             writing: Mutex::default(),
             state: Mutex::new(state),
+            nodes: NodeCache::default(),
         }))
     }
 
@@ -200,7 +202,7 @@ impl Page {
 
     /// What a commit holds, as a tree.
     pub fn tree(&self, commit: &Commit) -> Tree<'_> {
-        Tree::new(&*self.0, commit.root())
+        Tree::new(&*self.0, commit.root()).with_cache(&self.0.nodes)
     }
 
     /// What the store of the page has done, in numbers, and what it is made of.

@@ -6,12 +6,13 @@
 //! side. A fragment that is a whole node, with no change in it, is taken as it is, unread.
 
 use super::node::TreeNode;
-use super::nodes::{self, Nodes};
+use super::nodes::Nodes;
 use crate::entry::{Change, Entry};
 use crate::error::{Error, Result};
 use crate::object::{ObjectIdentifier, PieceSink};
 use std::cmp::Ordering;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A bound that no key is at; `None`: no bound.
 type Bound = Option<Rc<[u8]>>;
@@ -86,10 +87,10 @@ pub(crate) fn apply<'a>(
     let mut built = builder.build(level, vec![fragment], &changes)?;
     loop {
         built = match built {
-            Built::Nothing => return nodes::write(builder.sink, &TreeNode::empty(0)),
-            Built::Node(node) => return nodes::write(builder.sink, &node),
+            Built::Nothing => return nodes.write(builder.sink, TreeNode::empty(0)),
+            Built::Node(node) => return nodes.write(builder.sink, node),
             Built::Over(below) => *below,
-            Built::Same(id) => match &builder.nodes.root(&id)? {
+            Built::Same(id) => match &*nodes.root(&id)? {
                 // What is left below a root that is gone may have a node without entries on top.
                 node if node.entries.is_empty() => match node.children.first() {
                     Some(Some(child)) => Built::Same(*child),
@@ -110,11 +111,11 @@ impl Builder<'_> {
         {
             return Ok(Built::Same(one.id));
         }
-        let (parts, old) = self.open(level, fragments)?;
-        let parts = change(parts, level, changes)?;
         if level == 0 {
-            return Ok(finish(0, parts.entries, vec![None; parts.gaps.len()], old));
+            return self.build_leaf(fragments, changes);
         }
+        let (parts, old) = self.open(level, fragments)?;
+        let (parts, _) = change(parts, level, changes)?;
         let mut rest = changes;
         let mut below = Vec::with_capacity(parts.gaps.len());
         for (i, gap) in parts.gaps.into_iter().enumerate() {
@@ -143,12 +144,32 @@ impl Builder<'_> {
         Ok(finish(level, parts.entries, children, old))
     }
 
+    /// A node of level 0. One that is whole is not copied: nearly all of what is read in a commit is such leaves.
+    fn build_leaf(&mut self, fragments: Vec<Fragment>, changes: &[Leveled]) -> Result<Built> {
+        let (parts, whole) = match &fragments[..] {
+            [one] if one.is_cut == (false, false) => {
+                let node = self.nodes.node(&one.id, 0)?;
+                one.range_in(&node)?;
+                let TreeNode { entries, .. } = Arc::unwrap_or_clone(node);
+                let gaps = vec![Vec::new(); entries.len() + 1];
+                (Parts { gaps, entries }, Some(one.id))
+            }
+            _ => (self.open(0, fragments)?.0, None),
+        };
+        let (parts, is_changed) = change(parts, 0, changes)?;
+        if let (Some(id), false, false) = (whole, is_changed, parts.entries.is_empty()) {
+            return Ok(Built::Same(id));
+        }
+        let children = vec![None; parts.gaps.len()];
+        Ok(finish(0, parts.entries, children, None))
+    }
+
     /// The fragments' nodes, one behind the other; and the node, if it is one and whole.
     fn open(
         &mut self,
         level: u8,
         fragments: Vec<Fragment>,
-    ) -> Result<(Parts, Option<(ObjectIdentifier, TreeNode)>)> {
+    ) -> Result<(Parts, Option<(ObjectIdentifier, Arc<TreeNode>)>)> {
         let mut parts = Parts {
             gaps: vec![Vec::new()],
             entries: Vec::new(),
@@ -179,7 +200,7 @@ impl Builder<'_> {
                 ..TreeNode::empty(level)
             },
         };
-        nodes::write(self.sink, &node).map(Some)
+        self.nodes.write(self.sink, node).map(Some)
     }
 }
 
@@ -187,7 +208,7 @@ fn finish(
     level: u8,
     entries: Vec<Entry>,
     children: Vec<Option<ObjectIdentifier>>,
-    old: Option<(ObjectIdentifier, TreeNode)>,
+    old: Option<(ObjectIdentifier, Arc<TreeNode>)>,
 ) -> Built {
     if entries.is_empty() {
         return Built::Nothing;
@@ -198,12 +219,12 @@ fn finish(
         children,
     };
     match old {
-        Some((id, old)) if old == node => Built::Same(id),
+        Some((id, old)) if *old == node => Built::Same(id),
         _ => Built::Node(node),
     }
 }
 
-fn over(below: Built, old: Option<(ObjectIdentifier, TreeNode)>) -> Built {
+fn over(below: Built, old: Option<(ObjectIdentifier, Arc<TreeNode>)>) -> Built {
     match (&below, old) {
         (Built::Nothing, _) => Built::Nothing,
         (Built::Same(child), Some((id, old)))
@@ -221,8 +242,8 @@ fn last<T>(list: &mut [T]) -> Result<&mut T> {
 }
 
 impl Fragment {
-    /// Adds what a node, the fragment's, has between the bounds.
-    fn add(&self, node: &TreeNode, parts: &mut Parts) -> Result<()> {
+    /// Where the entries of a node, the fragment's, lie between the bounds: the first, and the one behind the last.
+    fn range_in(&self, node: &TreeNode) -> Result<(usize, usize)> {
         let above_low = |key: &[u8]| self.low.as_ref().is_none_or(|low| **low < *key);
         let below_high = |key: &[u8]| self.high.as_ref().is_none_or(|high| *key < **high);
         let first = node.entries.partition_point(|entry| !above_low(&entry.key));
@@ -233,6 +254,12 @@ impl Fragment {
                 self.id.digest
             )));
         }
+        Ok((first, end))
+    }
+
+    /// Adds what a node, the fragment's, has between the bounds.
+    fn add(&self, node: &TreeNode, parts: &mut Parts) -> Result<()> {
+        let (first, end) = self.range_in(node)?;
         let mut low = self.low.clone();
         for i in first..=end.max(first) {
             let entry = node.entries.get(i).filter(|_| i < end);
@@ -262,12 +289,13 @@ impl Fragment {
     }
 }
 
-/// Merges the changes of a level's keys with the entries that are there.
-fn change(parts: Parts, level: u8, changes: &[Leveled]) -> Result<Parts> {
+/// Merges the changes of a level's keys with the entries that are there: whether any is another then.
+fn change(parts: Parts, level: u8, changes: &[Leveled]) -> Result<(Parts, bool)> {
     let mut changes = changes.iter().filter(|one| one.level == level).peekable();
     if changes.peek().is_none() {
-        return Ok(parts);
+        return Ok((parts, false));
     }
+    let mut is_changed = false;
     let mut gaps = parts.gaps.into_iter();
     let mut entries = parts.entries.into_iter().peekable();
     let mut new = Parts {
@@ -276,7 +304,7 @@ fn change(parts: Parts, level: u8, changes: &[Leveled]) -> Result<Parts> {
     };
     loop {
         let order = match (entries.peek(), changes.peek()) {
-            (None, None) => return Ok(new),
+            (None, None) => return Ok((new, is_changed)),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (Some(entry), Some(one)) => entry.key.cmp(&one.change.key),
@@ -304,13 +332,17 @@ fn change(parts: Parts, level: u8, changes: &[Leveled]) -> Result<Parts> {
                 match (&old, &new_gap) {
                     (None, None) => continue,
                     (None, Some(entry)) => {
+                        is_changed = true;
                         let gap = last(&mut new.gaps)?;
                         let right = split(gap, &entry.key);
                         new.entries.push(entry.clone());
                         new.gaps.push(right);
                         continue;
                     }
-                    _ => new_gap,
+                    _ => {
+                        is_changed |= old != new_gap;
+                        new_gap
+                    }
                 }
             }
         };

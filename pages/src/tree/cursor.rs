@@ -5,6 +5,7 @@ use super::nodes::Nodes;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::object::ObjectIdentifier;
+use std::sync::Arc;
 
 /// What comes next.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +18,7 @@ pub(crate) enum Item<'c> {
 
 #[derive(Debug)]
 struct Frame {
-    node: TreeNode,
+    node: Arc<TreeNode>,
     at: usize,
     /// Whether the child before the entry at `at` is done.
     is_past_child: bool,
@@ -27,7 +28,7 @@ struct Frame {
 #[derive(Debug)]
 pub(crate) struct Cursor {
     /// The root, until the cursor goes into it.
-    root: Option<(ObjectIdentifier, TreeNode)>,
+    root: Option<(ObjectIdentifier, Arc<TreeNode>)>,
     frames: Vec<Frame>,
     /// Nothing below this key is shown.
     from: Vec<u8>,

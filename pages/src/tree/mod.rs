@@ -5,6 +5,7 @@
 //! same root, and what differs between two is found without reading what does not. `docs/format/pages.md`, "The tree of entries".
 
 mod apply;
+mod cache;
 mod cursor;
 mod diff;
 mod entries;
@@ -13,6 +14,7 @@ mod node;
 mod nodes;
 mod tree_at;
 
+pub(crate) use cache::NodeCache;
 pub use diff::{Diff, EntryDiff, ThreeWay, ThreeWayDiff};
 pub use entries::Entries;
 pub use tree_at::Tree;

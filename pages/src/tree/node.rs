@@ -32,6 +32,13 @@ impl TreeNode {
         }
     }
 
+    /// About how much memory it has.
+    pub(crate) fn memory_len(&self) -> usize {
+        let keys: usize = self.entries.iter().map(|entry| entry.key.len()).sum();
+        keys + size_of::<Entry>() * self.entries.len()
+            + size_of::<Option<ObjectIdentifier>>() * self.children.len()
+    }
+
     /// What the node refers to, as reference rows have it: its children and its entries' values that are no part of it.
     pub(crate) fn references(&self) -> Vec<Reference> {
         let children = self.children.iter().flatten().map(|child| Reference {
@@ -118,6 +125,25 @@ impl TreeNode {
         writer.finish()
     }
 
+    /// The entry of a key in a node without children, of whose keys none is copied: they ascend, and are of its level.
+    pub(crate) fn find(bytes: &[u8], level_of: LevelOf, wanted: &[u8]) -> Result<Option<Entry>> {
+        let root = Table::root(bytes).map_err(|error| error.within(MESSAGE))?;
+        let level = root.u8(2).map_err(|error| error.within(MESSAGE))?;
+        if level > 0 {
+            return Err(Error::corruption(format!(
+                "{MESSAGE}: of level {level}, and 0 by the node above it"
+            )));
+        }
+        let mut found = None;
+        each_entry(&root, level, level_of, |key, table| {
+            if key == wanted {
+                found = Some(read_entry(key, table)?);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     /// Reads a node: its keys ascend, and are of its level.
     pub(crate) fn decode(bytes: &[u8], level_of: LevelOf) -> Result<TreeNode> {
         let malformed = |error: Malformed| error.within(MESSAGE);
@@ -125,23 +151,10 @@ impl TreeNode {
         let level = root.u8(2).map_err(malformed)?;
         let tables = root.tables(0).map_err(malformed)?;
         let mut entries: Vec<Entry> = Vec::with_capacity(tables.len());
-        for table in tables {
-            let table = table.map_err(malformed)?;
-            let key = table.bytes(0).map_err(malformed)?;
-            // Before the key is copied: so a key that many tables share is copied once.
-            if entries.last().is_some_and(|last| *last.key >= *key) {
-                return Err(Error::corruption(format!(
-                    "{MESSAGE}: the key {} is not above the one before",
-                    key.escape_ascii()
-                )));
-            }
-            level::check(level_of, level, key)?;
-            entries.push(Entry {
-                key: key.to_vec(),
-                value: read_identifier(&table, 1, MESSAGE)?,
-                priority: Priority::of_byte(table.u8(2).map_err(malformed)?)?,
-            });
-        }
+        each_entry(&root, level, level_of, |key, table| {
+            entries.push(read_entry(key, table)?);
+            Ok(())
+        })?;
         let mut children = vec![None; entries.len() + 1];
         let mut next = 0;
         for table in root.tables(1).map_err(malformed)? {
@@ -162,4 +175,39 @@ impl TreeNode {
             children,
         })
     }
+}
+
+/// Goes through the entries of a node: their keys ascend, and are of its level.
+fn each_entry<'b>(
+    root: &Table<'b>,
+    level: u8,
+    level_of: LevelOf,
+    mut each: impl FnMut(&'b [u8], &Table<'b>) -> Result<()>,
+) -> Result<()> {
+    let malformed = |error: Malformed| error.within(MESSAGE);
+    let mut last: Option<&[u8]> = None;
+    for table in root.tables(0).map_err(malformed)? {
+        let table = table.map_err(malformed)?;
+        let key = table.bytes(0).map_err(malformed)?;
+        // Before the key is copied: so a key that many tables share is copied once.
+        if last.is_some_and(|last| last >= key) {
+            return Err(Error::corruption(format!(
+                "{MESSAGE}: the key {} is not above the one before",
+                key.escape_ascii()
+            )));
+        }
+        level::check(level_of, level, key)?;
+        each(key, &table)?;
+        last = Some(key);
+    }
+    Ok(())
+}
+
+fn read_entry(key: &[u8], table: &Table<'_>) -> Result<Entry> {
+    let malformed = |error: Malformed| error.within(MESSAGE);
+    Ok(Entry {
+        key: key.to_vec(),
+        value: read_identifier(table, 1, MESSAGE)?,
+        priority: Priority::of_byte(table.u8(2).map_err(malformed)?)?,
+    })
 }

@@ -1,12 +1,15 @@
 //! Nodes, from pieces and to pieces.
 
+use super::cache::NodeCache;
 use super::level::LevelOf;
 use super::node::TreeNode;
+use crate::entry::Entry;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{
     ObjectIdentifier, ObjectReader, ObjectType, ObjectWriter, PieceSink, PieceSource,
     SplitParameters,
 };
+use std::sync::Arc;
 
 /// A node has at most so many bytes: 255 entries are expected, a million may be there if keys are chosen for their hash.
 const NODE_LEN_MAX: u64 = 64 << 20;
@@ -17,6 +20,7 @@ const CHILDREN_MAX: usize = 1 << 16;
 #[derive(Clone, Copy)]
 pub(crate) struct Nodes<'a> {
     source: &'a dyn PieceSource,
+    cache: Option<&'a NodeCache>,
     pub(crate) level_of: LevelOf,
 }
 
@@ -28,22 +32,52 @@ impl std::fmt::Debug for Nodes<'_> {
 
 impl<'a> Nodes<'a> {
     pub(crate) fn new(source: &'a dyn PieceSource, level_of: LevelOf) -> Nodes<'a> {
-        Nodes { source, level_of }
+        Nodes {
+            source,
+            cache: None,
+            level_of,
+        }
+    }
+
+    /// Nodes that are kept when they were read or written.
+    pub(crate) fn with_cache(self, cache: &'a NodeCache) -> Nodes<'a> {
+        let cache = Some(cache);
+        Nodes { cache, ..self }
     }
 
     /// A node that may be of any level: a root.
-    pub(crate) fn root(&self, id: &ObjectIdentifier) -> Result<TreeNode> {
+    pub(crate) fn root(&self, id: &ObjectIdentifier) -> Result<Arc<TreeNode>> {
+        if let Some(kept) = self.cache.and_then(|cache| cache.get(&id.digest)) {
+            return Ok(kept);
+        }
+        let node = Arc::new(self.read(id)?);
+        if let Some(cache) = self.cache {
+            cache.keep(id.digest, &node);
+        }
+        Ok(node)
+    }
+
+    fn read(&self, id: &ObjectIdentifier) -> Result<TreeNode> {
+        TreeNode::decode(&self.bytes(id)?, self.level_of)
+    }
+
+    /// The entry of a key in a node of level 0.
+    pub(crate) fn find_in_leaf(&self, id: &ObjectIdentifier, key: &[u8]) -> Result<Option<Entry>> {
+        TreeNode::find(&self.bytes(id)?, self.level_of, key)
+    }
+
+    fn bytes(&self, id: &ObjectIdentifier) -> Result<Vec<u8>> {
         let mut reader = ObjectReader::open(self.source, id)?;
         let len = reader.len();
         if len > NODE_LEN_MAX {
             let context = format!("a tree node of {len} bytes: at most {NODE_LEN_MAX} are read");
             return Err(Error::corruption(context));
         }
-        TreeNode::decode(&reader.read_range(0, len)?, self.level_of)
+        reader.read_range(0, len)
     }
 
     /// A node of a level.
-    pub(crate) fn node(&self, id: &ObjectIdentifier, level: u8) -> Result<TreeNode> {
+    pub(crate) fn node(&self, id: &ObjectIdentifier, level: u8) -> Result<Arc<TreeNode>> {
         let node = self.root(id)?;
         match node.level == level {
             true => Ok(node),
@@ -53,10 +87,22 @@ impl<'a> Nodes<'a> {
             ))),
         }
     }
+
+    /// Stores a node: its name.
+    pub(crate) fn write(
+        &self,
+        sink: &mut dyn PieceSink,
+        node: TreeNode,
+    ) -> Result<ObjectIdentifier> {
+        let id = write(sink, &node)?;
+        if let Some(cache) = self.cache {
+            cache.keep(id.digest, &Arc::new(node));
+        }
+        Ok(id)
+    }
 }
 
-/// Stores a node: its name.
-pub(crate) fn write(sink: &mut dyn PieceSink, node: &TreeNode) -> Result<ObjectIdentifier> {
+pub(super) fn write(sink: &mut dyn PieceSink, node: &TreeNode) -> Result<ObjectIdentifier> {
     let bytes = node.encode();
     let is_too_wide = node.level > 0 && node.children.len() > CHILDREN_MAX;
     if bytes.len() as u64 > NODE_LEN_MAX || is_too_wide {

@@ -14,6 +14,7 @@ use crate::object::{
 use crate::testing::Random;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A value, named by its content.
 pub(crate) fn value(content: &[u8]) -> ObjectIdentifier {
@@ -408,7 +409,7 @@ fn nodes_that_do_not_fit_together_are_damage() {
     let good = forest.put(&Forest::empty(), &UP_TO_TEN);
     let leaf = |forest: &mut Forest, numbers: &[&str]| forest.put(&Forest::empty(), numbers);
     let far = leaf(&mut forest, &["99"]);
-    let mut node = forest.nodes().root(&good).unwrap();
+    let mut node = Arc::unwrap_or_clone(forest.nodes().root(&good).unwrap());
     node.children[0] = Some(far);
     let bad = write(&mut Put(&forest.pieces, &mut Vec::new()), &node).unwrap();
     let apply_to = |bad: &ObjectIdentifier| {

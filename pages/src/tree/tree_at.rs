@@ -1,6 +1,7 @@
 //! A tree, by its root, in any store of pieces.
 
 use super::apply::apply;
+use super::cache::NodeCache;
 use super::diff::{Diff, ThreeWay};
 use super::entries::Entries;
 use super::level::level_of;
@@ -68,6 +69,14 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// The tree with nodes above the leaves kept as they were read.
+    pub(crate) fn with_cache(self, cache: &'a NodeCache) -> Tree<'a> {
+        Tree {
+            nodes: self.nodes.with_cache(cache),
+            ..self
+        }
+    }
+
     /// The root of the tree after changes, whose keys ascend: each once. A change to what is there already, and the deletion of what is not,
     /// change nothing. The sink is given new nodes only.
     ///
@@ -100,13 +109,16 @@ impl<'a> Tree<'a> {
                 .entries
                 .binary_search_by(|entry| entry.key[..].cmp(key))
             {
-                Ok(at) => return Ok(Some(node.entries.swap_remove(at))),
+                Ok(at) => return Ok(node.entries.get(at).cloned()),
                 Err(at) => at,
             };
             let Some(Some(child)) = node.children.get(at) else {
                 return Ok(None);
             };
-            node = self.nodes.node(child, node.level.saturating_sub(1))?;
+            node = match node.level {
+                1 => return self.nodes.find_in_leaf(child, key),
+                level => self.nodes.node(child, level.saturating_sub(1))?,
+            };
         }
     }
 

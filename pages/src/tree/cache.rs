@@ -1,0 +1,105 @@
+//! Nodes above the leaves, as they were read: one in 256, which most ways go through.
+
+use super::node::TreeNode;
+use crate::object::ObjectDigest;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Nodes of so many bytes are kept: those of the trees of about two million entries.
+const LEN_MAX: usize = 8 << 20;
+
+#[derive(Debug)]
+struct Kept {
+    node: Arc<TreeNode>,
+    used: u64,
+}
+
+#[derive(Debug, Default)]
+struct Nodes {
+    by_digest: HashMap<ObjectDigest, Kept>,
+    len: usize,
+    /// Counts uses.
+    clock: u64,
+}
+
+/// Nodes by their names. A name says what is in a node, so none is ever out of date.
+#[derive(Debug, Default)]
+pub(crate) struct NodeCache(Mutex<Nodes>);
+
+impl NodeCache {
+    pub(crate) fn get(&self, digest: &ObjectDigest) -> Option<Arc<TreeNode>> {
+        let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.clock += 1;
+        let clock = nodes.clock;
+        let kept = nodes.by_digest.get_mut(digest)?;
+        kept.used = clock;
+        Some(Arc::clone(&kept.node))
+    }
+
+    /// Keeps a node, if it is above the leaves, and gives up those that were not used for longest.
+    pub(crate) fn keep(&self, digest: ObjectDigest, node: &Arc<TreeNode>) {
+        let len = node.memory_len();
+        if node.level == 0 || len > LEN_MAX / 4 {
+            return;
+        }
+        let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.clock += 1;
+        let used = nodes.clock;
+        let node = Arc::clone(node);
+        match nodes.by_digest.insert(digest, Kept { node, used }) {
+            None => nodes.len += len,
+            Some(_) => return,
+        }
+        while nodes.len > LEN_MAX {
+            let oldest = nodes.by_digest.iter().min_by_key(|(_, kept)| kept.used);
+            let Some(oldest) = oldest.map(|(digest, _)| *digest) else {
+                return;
+            };
+            if let Some(gone) = nodes.by_digest.remove(&oldest) {
+                nodes.len -= gone.node.memory_len();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Entry;
+    use crate::object::{ObjectIdentifier, ObjectType, PieceType, Priority};
+
+    fn digest(number: u32) -> ObjectDigest {
+        ObjectDigest::of(PieceType::Chunk, ObjectType::Blob, &[number as u8; 50])
+    }
+
+    fn node(level: u8, key_len: usize) -> Arc<TreeNode> {
+        let entry = Entry {
+            key: vec![0; key_len],
+            value: ObjectIdentifier::new(digest(0)),
+            priority: Priority::Eager,
+        };
+        Arc::new(TreeNode {
+            level,
+            entries: vec![entry],
+            children: vec![None, None],
+        })
+    }
+
+    #[test]
+    fn what_was_used_last_is_kept_within_bounds_and_leaves_are_not() {
+        let cache = NodeCache::default();
+        cache.keep(digest(100), &node(0, 1));
+        assert_eq!(cache.get(&digest(100)), None);
+        cache.keep(digest(101), &node(1, LEN_MAX));
+        assert_eq!(cache.get(&digest(101)), None);
+        let large = node(1, LEN_MAX / 8);
+        for number in 0..20 {
+            cache.keep(digest(number), &large);
+            cache.keep(digest(number), &large);
+            assert!(cache.get(&digest(0)).is_some(), "{number}");
+            assert!(cache.0.lock().unwrap().len <= LEN_MAX);
+        }
+        let kept = (0..20).filter(|number| cache.get(&digest(*number)).is_some());
+        assert_eq!(kept.collect::<Vec<_>>(), [0, 14, 15, 16, 17, 18, 19]);
+    }
+}
