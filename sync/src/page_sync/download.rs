@@ -52,7 +52,7 @@ impl PageSync {
     }
 
     /// The devices that the cloud has segments of.
-    fn devices(&self) -> Result<BTreeSet<DeviceId>> {
+    pub(super) fn devices(&self) -> Result<BTreeSet<DeviceId>> {
         let devices = self.cloud.list(&format!("{}/{DEVICES}", self.folder))?;
         let devices = devices.iter().filter_map(|name| DeviceId::parse(name));
         Ok(devices.collect())

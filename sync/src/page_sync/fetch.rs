@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use larder_pages::{ChangeSource, Incoming, ObjectIdentifier};
 use std::collections::HashMap;
 
-/// Where the pieces of the cloud are: in which segment, at which place of its header. It is made when it is first asked, of all headers.
+/// Where the pieces of the cloud are: in which segment, at which place of its header. It is made of all headers when it is asked for a piece that it does not have.
 #[derive(Debug, Default)]
 pub(super) struct PieceIndex {
     /// By the first eight bytes of the hash. Whether it is the piece is seen in the header.
@@ -66,7 +66,10 @@ impl PageSync {
     }
 
     fn piece_of_cloud(&mut self, id: &ObjectIdentifier) -> Result<Vec<u8>> {
-        self.read_headers()?;
+        let is_known = |index: &PieceIndex| index.pieces.contains_key(&key_of(id));
+        if !self.index.as_ref().is_some_and(is_known) {
+            self.read_headers()?;
+        }
         let none = || {
             let what = format!("piece {:?} is neither here nor in the cloud", id.digest);
             Error::from(larder_pages::Error::new(
@@ -86,21 +89,27 @@ impl PageSync {
         contents.pop().ok_or_else(none)
     }
 
-    /// Reads the headers of the segments that have been taken since this was done before.
+    /// Reads the headers of segments that were not there before, also of those that no commit has followed yet: values that a device has from another
+    /// one come in such.
     fn read_headers(&mut self) -> Result<()> {
+        let mut devices = self.devices()?;
+        devices.extend(self.position.0.keys());
         let mut index = self.index.take().unwrap_or_default();
-        let known: Vec<(DeviceId, u64)> = self
-            .position
-            .0
-            .iter()
-            .map(|(device, last)| (*device, last.number))
-            .collect();
-        for (device, last) in known {
+        for device in devices {
+            let last = self.position.of(device).number;
             let read = index.read.get(&device).copied().unwrap_or(0);
-            for number in read + 1..=last {
-                let Some(segment) = self.segment(device, number)? else {
-                    let what = format!("the cloud has segment {number} of device {device} no more");
-                    return Err(Error::new(ErrorKind::Erased, what));
+            for number in read + 1.. {
+                let segment = match self.segment(device, number) {
+                    Ok(Some(segment)) => segment,
+                    Ok(None) if number <= last => {
+                        let what =
+                            format!("the cloud has segment {number} of device {device} no more");
+                        return Err(Error::new(ErrorKind::Erased, what));
+                    }
+                    Ok(None) => break,
+                    // It says so when it is to be taken.
+                    Err(error) if number > last && error.kind() != ErrorKind::Unavailable => break,
+                    Err(error) => return Err(error),
                 };
                 let at = index.segments.len() as u32;
                 index.segments.push((device, number));

@@ -312,3 +312,57 @@ fn a_copied_page_becomes_a_device_of_its_own() {
     assert!(one.map() == two.map());
     assert_eq!(one.map()[&b"two"[..]], b"2");
 }
+
+/// What a device has taken is compared with what is there, and what it takes with what it has taken.
+#[test]
+fn a_segment_that_is_another_one_is_found_behind_what_was_taken_and_in_its_place() {
+    let write = |values: &[u8]| {
+        let cloud = Replicas::new(1).of(0);
+        let mut device = Device::new(cloud.clone(), None, 1);
+        for (now, value) in values.iter().enumerate() {
+            device.put(b"k", &[*value; 50], now as i64);
+            device.run().unwrap();
+        }
+        let names = cloud.names.lock().unwrap().clone();
+        let segments = segments(&names);
+        (names, segments)
+    };
+    let (one, of_one) = write(&[1, 2, 3]);
+    // Its first two segments are the same.
+    let (fork, of_fork) = write(&[1, 2, 9, 4]);
+    assert_eq!((of_one.len(), of_fork.len()), (3, 4));
+    assert_eq!(one[&of_one[1]], fork[&of_one[1]]);
+    assert_ne!(one[&of_one[2]], fork[&of_one[2]]);
+    let cloud = Replicas::new(1).of(0);
+    *cloud.names.lock().unwrap() = one.clone();
+    let mut reader = Device::new(cloud.clone(), None, 2);
+    reader.run().unwrap();
+    cloud
+        .names
+        .lock()
+        .unwrap()
+        .insert(of_fork[3].clone(), fork[&of_fork[3]].clone());
+    assert_eq!(reader.run().unwrap_err().kind(), ErrorKind::Rewritten);
+    *cloud.names.lock().unwrap() = one.clone();
+    reader.run().unwrap();
+    cloud
+        .names
+        .lock()
+        .unwrap()
+        .insert(of_one[2].clone(), fork[&of_one[2]].clone());
+    assert_eq!(reader.run().unwrap_err().kind(), ErrorKind::Rewritten);
+}
+
+#[test]
+fn a_cloud_that_was_erased_is_named_after_a_restart_as_well() {
+    let cloud = Replicas::new(1).of(0);
+    let writer = filled(&cloud, None);
+    let mut reader = Device::new(cloud.clone(), None, 2);
+    reader.sync.download().unwrap();
+    cloud.names.lock().unwrap().clear();
+    for device in [writer, reader] {
+        let name = device.sync.device().0[0];
+        let mut device = device.restarted(cloud.clone(), None, name);
+        assert_eq!(device.run().unwrap_err().kind(), ErrorKind::Erased);
+    }
+}

@@ -3,7 +3,7 @@
 use crate::device::{Device, Map, key};
 use crate::random::Random;
 use crate::shared::Replicas;
-use larder_pages::{MergePolicy, Priority, Timestamp};
+use larder_pages::{CollectPolicy, MergePolicy, Page, PageOptions, Priority, Timestamp};
 use larder_sync::{ErrorKind, FolderCloud};
 use std::path::Path;
 use std::sync::Arc;
@@ -208,4 +208,47 @@ fn a_commit_of_many_pieces_comes_before_the_next() {
     let mut reader = Device::new(cloud, None, 2);
     reader.sync.download().unwrap();
     assert_eq!(reader.head(), heads[0]);
+}
+
+/// The commit comes later than its pieces; what a process has begun to take may be collected before it begins again.
+#[test]
+fn pieces_without_their_commit_are_taken_again_after_a_restart() {
+    let cloud = Replicas::new(1).of(0);
+    let mut writer = Device::new(cloud.clone(), None, 1);
+    let mut journal = writer.page.begin().unwrap();
+    for number in 0..3_u32 {
+        let part = (0..300_000_u32)
+            .flat_map(|i| (i ^ (number << 20)).wrapping_mul(0x9e37_79b9).to_le_bytes());
+        journal
+            .put(&[number as u8], &part.collect::<Vec<u8>>())
+            .unwrap();
+    }
+    let commit = writer.page.commit(journal, Timestamp(1)).unwrap();
+    writer.run().unwrap();
+    let whole = cloud.names.lock().unwrap().clone();
+    let segments: Vec<&String> = (whole.iter())
+        .filter(|(_, bytes)| !bytes.is_empty())
+        .map(|(name, _)| name)
+        .collect();
+    assert!(segments.len() > 2, "{segments:?}");
+    for name in &segments[1..] {
+        cloud.names.lock().unwrap().remove(*name);
+    }
+    let mut reader = Device::new(cloud.clone(), None, 2);
+    assert!(reader.sync.download().unwrap().pieces > 0);
+    let Device { files, page, sync } = reader;
+    drop(sync);
+    assert!(page.close().unwrap());
+    let options = PageOptions {
+        collect: CollectPolicy::EagerRootNodes,
+        ..crate::device::options()
+    };
+    let page = Page::open(files.clone(), Path::new("page"), options).unwrap();
+    assert!(page.collect().unwrap().pieces > 0);
+    assert!(page.close().unwrap());
+    let mut reader = Device::on(files, cloud.clone(), None, 2);
+    *cloud.names.lock().unwrap() = whole;
+    reader.run().unwrap();
+    assert_eq!(reader.head(), commit);
+    assert!(reader.map() == writer.map());
 }

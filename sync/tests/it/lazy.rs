@@ -2,7 +2,7 @@
 
 use crate::device::{Device, key};
 use crate::shared::Replicas;
-use larder_pages::{ErrorKind, Priority, Timestamp};
+use larder_pages::{ChangeSource, ErrorKind, Priority, Timestamp};
 
 fn noise(len: u32) -> Vec<u8> {
     (0..len)
@@ -64,4 +64,37 @@ fn what_was_lazy_and_is_eager_now_comes_with_the_commit_that_says_so() {
     assert_eq!(one.run().unwrap().uploaded.pieces, 1, "the node alone");
     two.run().unwrap();
     assert!(two.map()[&b"film"[..]] == film);
+}
+
+/// A device that had the film from another one, and not from the cloud, puts it there once it has it.
+#[test]
+fn a_value_that_comes_of_a_peer_goes_to_a_cloud_that_has_lost_it() {
+    let clouds = Replicas::new(1);
+    let cloud = clouds.of(0);
+    let mut one = Device::new(cloud.clone(), None, 1);
+    let mut two = Device::new(cloud.clone(), None, 2);
+    let film = noise(100_000);
+    let mut journal = one.page.begin().unwrap();
+    journal
+        .put_with_priority(b"film", &film, Priority::Lazy)
+        .unwrap();
+    one.page.commit(journal, Timestamp(1)).unwrap();
+    // The commit without the film, from device to device; then the film as well.
+    two.page.pull_from(&one.page, false).unwrap();
+    two.run().unwrap();
+    assert!(two.page.is_synced().unwrap());
+    let value = two.page.snapshot(&two.head(), b"").entry(b"film");
+    let value = value.unwrap().unwrap().value;
+    let mut incoming = two.page.incoming();
+    let add = |id, content: &[u8]| incoming.add_pieces(&[(id, content)]);
+    one.page.outgoing().lazy_pieces(value, add).unwrap();
+    incoming.add_lazy_value(&value, ChangeSource::Peer).unwrap();
+    assert!(!two.page.is_synced().unwrap());
+    assert!(two.run().unwrap().uploaded.pieces > 0);
+    assert!(two.page.is_synced().unwrap());
+    let mut three = Device::new(cloud, None, 3);
+    three.run().unwrap();
+    let snapshot = three.page.snapshot(&three.head(), b"");
+    three.sync.fetch(&value).unwrap();
+    assert!(snapshot.get(b"film").unwrap().unwrap() == film);
 }
