@@ -8,7 +8,7 @@ pub(super) const PAGES_ABOUT: &str = "\
 Look at versioned pages of entries (larder-pages): ledgers, commits, what differs between two, what one holds.
 
 PATH is a repository's folder, the folder of a page, or the folder leveldb in that. ls, log, diff and show write nothing and take no lock, so a program may have the repository open. \
-gc takes the locks of pages, and refuses those in use.
+gc takes the locks of pages, and refuses those in use, and those that are synced: there a device that was away may need what seems to be of no use.
 
 A commit is named by the first digits of its id, as long as no other begins so; head is the page's head, first the commit that every page begins with; ~N behind a name goes back over N first parents. \
 Keys and values are shown as text if they are printable UTF-8, else as bytes:HEX. Where a key is asked for, both are taken; text: before a text takes it as it stands.";

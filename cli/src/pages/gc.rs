@@ -14,7 +14,7 @@ use super::{FoundPage, PagesError};
 /// written before it is certain that a page is there that can be written to.
 ///
 /// # Errors
-/// `InUse` if a program has the page or its repository open; `Unsupported` if the rows of the page are in single bytes; `Corruption`, and what was
+/// `InUse` if a program has the page or its repository open; `Unsupported` if the page is synced, or its rows are in single bytes; `Corruption`, and what was
 /// deleted by then was of no use; those of the engine.
 pub fn collect(
     fs: &Arc<dyn FileSystem>,
@@ -34,6 +34,10 @@ pub fn collect(
         require_unused(&**fs, &found.leveldb)?;
     }
     let seen = Page::open_read_only(Arc::clone(fs), &found.leveldb, options.clone())?;
+    if seen.has_sync_metadata()? {
+        let what = "the page is synced with other devices: what seems to be of no use here is needed when one comes that was away. Where the space matters more, close all, delete the folder of the page, and sync again";
+        return Err(Error::new(ErrorKind::Unsupported, what).into());
+    }
     if dry_run {
         return Ok(seen.collectable()?);
     }

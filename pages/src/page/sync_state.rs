@@ -158,7 +158,15 @@ impl Page {
     /// Those of the engine.
     pub fn is_online(&self) -> Result<bool> {
         let has_piece = self.0.has_row(RowKind::Status(PieceStatus::Synced))?;
-        Ok(has_piece || self.0.has_row(RowKind::SyncMetadata)?)
+        Ok(has_piece || self.has_sync_metadata()?)
+    }
+
+    /// Whether something that syncs the page has noted anything.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn has_sync_metadata(&self) -> Result<bool> {
+        self.0.has_row(RowKind::SyncMetadata)
     }
 
     /// Whether no head has an entry.

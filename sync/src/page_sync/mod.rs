@@ -35,7 +35,8 @@ const DEVICES: &str = "devices";
 /// the folder of a page has another name with each key.
 const KEYS: &str = "keys";
 
-/// Syncs a page with a cloud. It has no thread and no clock: the host calls, whenever there is a reason or some time has passed.
+/// Syncs a page with a cloud. The page is one whose [`collect`](Page::collect) deletes nothing ([`CollectPolicy::Never`](larder_pages::CollectPolicy::Never)),
+/// since a device that was away is merged with by what was synced before. It has no thread and no clock: the host calls, whenever there is a reason or some time has passed.
 ///
 /// ```
 /// use larder_leveldb::storage::MemoryFileSystem;

@@ -114,6 +114,22 @@ fn a_page_in_use_is_refused_and_so_is_one_of_a_repository_in_use() {
     drop(held);
 }
 
+/// The trees of old commits are what it is merged by with a device that was away.
+#[test]
+fn a_page_that_is_synced_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (repository, held, _) = prepare(dir.path());
+    held.set_sync_metadata(b"position", b"1").unwrap();
+    held.close(Timestamp(5)).unwrap();
+    drop(repository);
+    let before = files(dir.path());
+    for arguments in [&["gc"][..], &["gc", "--prune"], &["gc", "--dry-run"]] {
+        let said = refused(dir.path(), arguments, 2);
+        assert!(said.contains("synced with other devices"), "{said}");
+    }
+    assert_eq!(files(dir.path()), before);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_process_that_has_a_page_open_is_named() {
