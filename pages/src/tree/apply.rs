@@ -39,6 +39,9 @@ enum Built {
     Over(Box<Built>),
 }
 
+/// A node that is there, with its name.
+type OldNode = (ObjectIdentifier, Arc<TreeNode>);
+
 /// A change with the level of its key.
 struct Leveled<'a> {
     level: u8,
@@ -165,11 +168,7 @@ impl Builder<'_> {
     }
 
     /// The fragments' nodes, one behind the other; and the node, if it is one and whole.
-    fn open(
-        &mut self,
-        level: u8,
-        fragments: Vec<Fragment>,
-    ) -> Result<(Parts, Option<(ObjectIdentifier, Arc<TreeNode>)>)> {
+    fn open(&mut self, level: u8, fragments: Vec<Fragment>) -> Result<(Parts, Option<OldNode>)> {
         let mut parts = Parts {
             gaps: vec![Vec::new()],
             entries: Vec::new(),
@@ -208,7 +207,7 @@ fn finish(
     level: u8,
     entries: Vec<Entry>,
     children: Vec<Option<ObjectIdentifier>>,
-    old: Option<(ObjectIdentifier, Arc<TreeNode>)>,
+    old: Option<OldNode>,
 ) -> Built {
     if entries.is_empty() {
         return Built::Nothing;
@@ -224,7 +223,7 @@ fn finish(
     }
 }
 
-fn over(below: Built, old: Option<(ObjectIdentifier, Arc<TreeNode>)>) -> Built {
+fn over(below: Built, old: Option<OldNode>) -> Built {
     match (&below, old) {
         (Built::Nothing, _) => Built::Nothing,
         (Built::Same(child), Some((id, old)))

@@ -71,7 +71,7 @@ fn what_was_lazy_and_is_eager_now_comes_with_the_commit_that_says_so() {
 fn a_value_that_comes_of_a_peer_goes_to_a_cloud_that_has_lost_it() {
     let clouds = Replicas::new(1);
     let cloud = clouds.of(0);
-    let mut one = Device::new(cloud.clone(), None, 1);
+    let one = Device::new(cloud.clone(), None, 1);
     let mut two = Device::new(cloud.clone(), None, 2);
     let film = noise(100_000);
     let mut journal = one.page.begin().unwrap();
