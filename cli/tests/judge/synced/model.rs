@@ -97,6 +97,10 @@ fn on_one(random: &mut Random, by: &str, at: &(String, String), old: &Value) -> 
             new = json!({ "was": new });
         }
         new["id"] = key.clone();
+        // The same properties in another order, the generated id at the end of one, would be another value in the same words.
+        if new == *old {
+            new["again"] = json!(random.below(1_000_000));
+        }
     }
     json!(["put", at.0, key, new])
 }
