@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::Read;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 use larder_feed::{Feed, RevisionValue};
 use larder_idb::codec::value::{
@@ -28,17 +26,7 @@ pub(crate) struct Host {
 
 /// Does what there is to do until a future is ready.
 pub(crate) fn wait<T>(storage: &Storage, future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    loop {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
-            return result;
-        }
-        assert!(
-            storage.run_one(),
-            "nothing is left to be done, and the future is not ready"
-        );
-    }
+    larder_fixtures::driven::wait(|| storage.run_one(), future)
 }
 
 impl Host {

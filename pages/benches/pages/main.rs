@@ -13,6 +13,7 @@
 #[path = "../../../leveldb/benches/engine/plot.rs"]
 mod plot;
 
+use larder_fixtures::random::Random;
 use larder_leveldb::storage::DiskFileSystem;
 use larder_pages::{
     Commit, MergePolicy, ObjectType, ObjectWriter, Page, PageOptions, Piece, PieceSink, Priority,
@@ -39,24 +40,6 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers[numbers.len() / 2]
 }
 
-/// Numbers that look random: splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn bytes(&mut self, len: usize) -> Vec<u8> {
-        let words = (0..len.div_ceil(8)).flat_map(|_| self.next().to_le_bytes());
-        words.take(len).collect()
-    }
-}
-
 struct Nowhere;
 
 impl PieceSink for Nowhere {
@@ -77,7 +60,7 @@ fn cuts(input: &[u8]) -> usize {
 }
 
 fn split() {
-    let input = Random(1).bytes(64 << 20);
+    let input = Random::new(1).bytes(64 << 20);
     let (mut plain, mut hashed, mut whole, mut ratios) = (vec![], vec![], vec![], vec![]);
     let len = input.len() as f64;
     let chunk_len = input.len() / cuts(&input);
@@ -120,7 +103,7 @@ fn open(dir: &Path) -> Page {
 }
 
 fn fill(page: &Page, entries: u64, value_len: usize) -> Commit {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let mut head = Commit::first();
     for from in (0..entries).step_by(20_000) {
         let mut journal = page.begin_on(&head);
@@ -146,7 +129,7 @@ fn costs(entries: u64, value_len: usize) -> Costs {
     let page = open(&folder.path().join("page"));
     let mut head = Commit::first();
     let fill_us = measure(|| head = fill(&page, entries, value_len)) * 1e6 / entries as f64;
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let changed = |random: &mut Random, head: &Commit, count: u64| {
         let mut journal = page.begin_on(head);
         for _ in 0..count {
@@ -298,7 +281,7 @@ fn memory() {
         "  {:.1} after filling a page with 1,000,000 entries, 20,000 a commit",
         peak_mib()
     );
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     for i in 0..50 {
         let mut journal = page.begin_on(&head);
         for _ in 0..100 {
@@ -320,7 +303,7 @@ fn memory() {
     }
     let mut journal = page.begin_on(&head);
     journal
-        .put_stream(b"film", Noise(Random(5), 1 << 30), Priority::Eager)
+        .put_stream(b"film", Noise(Random::new(5), 1 << 30), Priority::Eager)
         .unwrap();
     head = page.commit(journal, Timestamp(99)).unwrap();
     let snapshot = page.snapshot(&head, b"");

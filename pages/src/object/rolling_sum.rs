@@ -204,7 +204,7 @@ mod tests {
     /// With the first `len` bytes of a stretch behind others, found as a whole and byte by byte.
     #[test]
     fn tiles_find_what_byte_by_byte_finds() {
-        let mut random = crate::testing::Random::new(1);
+        let mut random = larder_fixtures::random::Random::new(1);
         for len in (0..6000).step_by(97) {
             let bytes: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
             for bits in [1, 7, 8, 9, 13, 16] {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::{ErrorKind, Result};
-use crate::testing::Random;
+use larder_fixtures::random::Random;
 use quickcheck::quickcheck;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ mod sync;
 
 use super::*;
 use crate::object::Priority;
-use crate::testing::Random;
+use larder_fixtures::random::Random;
 use larder_leveldb::storage::MemoryFileSystem;
 use larder_leveldb::{Background, Durability, Options};
 pub(crate) use rows::check_rows;

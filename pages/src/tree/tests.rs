@@ -11,7 +11,7 @@ use crate::object::tests::Pieces;
 use crate::object::{
     ObjectDigest, ObjectIdentifier, ObjectType, Piece, PieceSink, PieceSource, PieceType, Priority,
 };
-use crate::testing::Random;
+use larder_fixtures::random::Random;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! Clouds that lie, forget, and mix up, and devices that have one name.
 
 use crate::device::{Device, PAGE, key, open_page};
-use crate::random::Random;
+use crate::random::value;
 use crate::shared::{Names, Replica, Replicas};
+use larder_fixtures::random::Random;
 use larder_leveldb::storage::{CrashImage, MemoryFileSystem};
 use larder_pages::PageId;
 use larder_sync::{CloudKey, DeviceId, ErrorKind, PageSync};
@@ -12,7 +13,7 @@ fn filled(cloud: &Arc<Replica>, secret: Option<&CloudKey>) -> Device {
     let mut device = Device::new(cloud.clone(), secret, 1);
     let mut random = Random::new(7);
     for now in 0..12 {
-        device.put(format!("key{now}").as_bytes(), &random.value(), now);
+        device.put(format!("key{now}").as_bytes(), &value(&mut random), now);
         device.put(
             b"secret recipe",
             b"take four eggs and a pound of flour",

@@ -1,7 +1,8 @@
 //! Crashes at operations of the files: of a device's page, and of the folder that is the cloud.
 
 use crate::device::{Device, PAGE, content, open_page};
-use crate::random::Random;
+use crate::random::value;
+use larder_fixtures::random::Random;
 use larder_leveldb::storage::{CrashImage, Fault, FaultFileSystem, FileSystem, MemoryFileSystem};
 use larder_pages::{MergePolicy, Timestamp};
 use larder_sync::{DeviceId, FolderCloud, PageSync, Result};
@@ -30,7 +31,7 @@ fn steps(
     let mut sync = PageSync::open(page.clone(), PAGE, folder(cloud)?, None, DeviceId([1; 16]))?;
     let mut random = Random::new(3);
     for now in 0..4 {
-        let (key, value) = (format!("mine{now}").into_bytes(), random.value());
+        let (key, value) = (format!("mine{now}").into_bytes(), value(&mut random));
         let mut journal = page.begin()?;
         journal.put(&key, &value)?;
         page.commit(journal, Timestamp(now))?;
@@ -48,7 +49,7 @@ fn cloud_of_another() -> MemoryFileSystem {
     let mut other = Device::new(folder(files.clone()).unwrap(), None, 2);
     let mut random = Random::new(4);
     for now in 0..3 {
-        other.put(format!("other{now}").as_bytes(), &random.value(), now);
+        other.put(format!("other{now}").as_bytes(), &value(&mut random), now);
         other.run().unwrap();
     }
     files.crash_image(CrashImage::KeepWritten)

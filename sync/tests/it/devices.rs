@@ -1,8 +1,9 @@
 //! Several devices in random programs: whatever happens in between, they come to one commit, and nothing is lost.
 
 use crate::device::{Device, Map, key};
-use crate::random::Random;
+use crate::random::value;
 use crate::shared::Replicas;
+use larder_fixtures::random::Random;
 use larder_pages::{CollectPolicy, MergePolicy, Page, PageOptions, Priority, Timestamp};
 use larder_sync::{ErrorKind, FolderCloud};
 use std::path::Path;
@@ -20,7 +21,7 @@ fn change(random: &mut Random, device: &Device, index: usize, own: &mut Map, now
     device.page.merge(&mut MergePolicy::LastOneWins).unwrap();
     let mut journal = device.page.begin().unwrap();
     for _ in 0..random.below(6) {
-        let value = random.value();
+        let value = value(random);
         let (key, is_own) = match random.below(2) {
             0 => (format!("shared{}", random.below(12)), false),
             _ => (format!("own{index}-{}", random.below(12)), true),

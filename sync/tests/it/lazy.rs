@@ -10,6 +10,17 @@ fn noise(len: u32) -> Vec<u8> {
         .collect()
 }
 
+/// Commits a lazy value under the key `film`: which.
+fn with_film(device: &Device) -> Vec<u8> {
+    let film = noise(100_000);
+    let mut journal = device.page.begin().unwrap();
+    journal
+        .put_with_priority(b"film", &film, Priority::Lazy)
+        .unwrap();
+    device.page.commit(journal, Timestamp(1)).unwrap();
+    film
+}
+
 #[test]
 fn a_lazy_value_is_fetched_from_the_cloud_alone() {
     for secret in [None, Some(key())] {
@@ -52,12 +63,7 @@ fn what_was_lazy_and_is_eager_now_comes_with_the_commit_that_says_so() {
     let clouds = Replicas::new(1);
     let mut one = Device::new(clouds.of(0), None, 1);
     let mut two = Device::new(clouds.of(0), None, 2);
-    let film = noise(100_000);
-    let mut journal = one.page.begin().unwrap();
-    journal
-        .put_with_priority(b"film", &film, Priority::Lazy)
-        .unwrap();
-    one.page.commit(journal, Timestamp(1)).unwrap();
+    let film = with_film(&one);
     one.run().unwrap();
     two.run().unwrap();
     one.put(b"film", &film, 2);
@@ -73,12 +79,7 @@ fn a_value_that_comes_of_a_peer_goes_to_a_cloud_that_has_lost_it() {
     let cloud = clouds.of(0);
     let one = Device::new(cloud.clone(), None, 1);
     let mut two = Device::new(cloud.clone(), None, 2);
-    let film = noise(100_000);
-    let mut journal = one.page.begin().unwrap();
-    journal
-        .put_with_priority(b"film", &film, Priority::Lazy)
-        .unwrap();
-    one.page.commit(journal, Timestamp(1)).unwrap();
+    let film = with_film(&one);
     // The commit without the film, from device to device; then the film as well.
     two.page.pull_from(&one.page, false).unwrap();
     two.run().unwrap();

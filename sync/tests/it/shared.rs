@@ -1,6 +1,6 @@
 //! Clouds for tests.
 
-use crate::random::Random;
+use larder_fixtures::random::Random;
 use larder_sync::{Cloud, Error, ErrorKind, Put, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,12 +20,6 @@ pub(crate) struct Replica {
     pub(crate) names: Mutex<Names>,
     /// How many of a thousand operations fail, before or behind what they do.
     failing: Mutex<Option<(Random, u64)>>,
-}
-
-impl std::fmt::Debug for Random {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Random")
-    }
 }
 
 impl Replicas {

@@ -66,6 +66,19 @@ fn watched(every: u64) -> (Device, Images, Arc<Mutex<bool>>) {
     (device, images, is_on)
 }
 
+impl Image {
+    /// The device as it begins again.
+    fn opened(&self, options: &MirrorOptions) -> Device {
+        let storage = open_storage(Arc::new(self.database.clone())).unwrap();
+        Device {
+            connection: connect(&storage, 1, upgrade).unwrap(),
+            storage,
+            page: open_page(Arc::new(self.page.clone())).unwrap(),
+            options: options.clone(),
+        }
+    }
+}
+
 /// How many commits of a page are no merges, from its heads down: what was taken from databases.
 fn taken(page: &Page) -> usize {
     let mut open: Vec<CommitId> = page.heads().iter().map(|head| head.id()).collect();
@@ -122,13 +135,7 @@ fn after_a_crash_anywhere_each_change_counts_once() {
             image.operation,
             if image.of_page { "page" } else { "database" }
         );
-        let storage = open_storage(Arc::new(image.database)).unwrap();
-        let again = Device {
-            connection: connect(&storage, 1, upgrade).unwrap(),
-            storage,
-            page: open_page(Arc::new(image.page)).unwrap(),
-            options: MirrorOptions::new(),
-        };
+        let again = image.opened(&device.options);
         let third = Device::new(MirrorOptions::new().device_number(2), upgrade);
         third.page.pull_from(&crossed, false).unwrap();
         // What was to be done before the crash.
@@ -173,13 +180,7 @@ fn after_a_crash_of_the_first_meeting_it_begins_anew() {
     let images = std::mem::take(&mut *images.lock().unwrap());
     assert!(images.len() > 20);
     for image in images {
-        let storage = open_storage(Arc::new(image.database)).unwrap();
-        let again = Device {
-            connection: connect(&storage, 1, upgrade).unwrap(),
-            storage,
-            page: open_page(Arc::new(image.page)).unwrap(),
-            options: MirrorOptions::new(),
-        };
+        let again = image.opened(&device.options);
         again.apply(6);
         assert_eq!(
             again.page.heads(),
@@ -207,13 +208,7 @@ fn after_a_crash_of_a_first_take_in_parts_it_goes_on() {
     assert!(images.len() > 40);
     let (mut parts, mut listed) = (BTreeSet::new(), BTreeSet::new());
     for image in images {
-        let storage = open_storage(Arc::new(image.database)).unwrap();
-        let again = Device {
-            connection: connect(&storage, 1, upgrade).unwrap(),
-            storage,
-            page: open_page(Arc::new(image.page)).unwrap(),
-            options: device.options.clone(),
-        };
+        let again = image.opened(&device.options);
         parts.insert(taken(&again.page));
         again.put("notes", 1, &json!("changed since"));
         again.apply(6);

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::Read;
 use std::path::Path;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 use larder_idb::{
     Connection, Executor, FileSystem, FixedClock, GetAllOptions, Key, KeyRange, MemoryFileSystem,
@@ -28,17 +26,7 @@ pub(crate) struct Device {
 
 /// Does what there is to do until a future is ready.
 pub(crate) fn wait<T>(storage: &Storage, future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    loop {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
-            return result;
-        }
-        assert!(
-            storage.run_one(),
-            "nothing is left to be done, and the future is not ready"
-        );
-    }
+    larder_fixtures::driven::wait(|| storage.run_one(), future)
 }
 
 pub(crate) fn open_page(fs: Arc<dyn FileSystem>) -> larder_pages::Result<Page> {

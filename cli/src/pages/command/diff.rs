@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use larder_pages::{Entry, EntryDiff, ErrorKind, Page};
+use larder_pages::{EntryDiff, ErrorKind, Page};
 
 use super::entry::{CUT_LEN, write_json, write_text};
 use super::session::Session;
@@ -18,6 +18,7 @@ pub(super) fn run(session: &mut Session, args: &PagesDiffArgs) -> Result<(), Pag
         let b = resolve_commit(page, &args.b)?;
         let mut out = Output::open(None)?;
         let mut last_key = None;
+        let len_max = if args.values { u64::MAX } else { CUT_LEN };
         for found in page.tree(&a).diff(&b.root(), &prefix)? {
             session.progress.tick();
             let found = match found {
@@ -39,8 +40,8 @@ pub(super) fn run(session: &mut Session, args: &PagesDiffArgs) -> Result<(), Pag
                 break;
             }
             match args.json {
-                true => json_line(session, page, place, &found, args.values, &mut out)?,
-                false => text_line(session, page, place, &found, args.values, &mut out)?,
+                true => json_line(session, page, place, &found, len_max, &mut out)?,
+                false => text_line(session, page, place, &found, len_max, &mut out)?,
             }
             last_key = Some(found.key);
         }
@@ -48,19 +49,12 @@ pub(super) fn run(session: &mut Session, args: &PagesDiffArgs) -> Result<(), Pag
     })
 }
 
-const fn len_max(whole: bool) -> u64 {
-    match whole {
-        true => u64::MAX,
-        false => CUT_LEN,
-    }
-}
-
 fn text_line(
     session: &mut Session,
     page: &Page,
     place: &str,
     found: &EntryDiff,
-    whole: bool,
+    len_max: u64,
     out: &mut Output,
 ) -> Result<(), PagesError> {
     let mark = match (&found.old, &found.new) {
@@ -70,22 +64,12 @@ fn text_line(
     };
     let key = session.style.key(ShownBytes(&found.key));
     write!(out, "{mark} {key} = ")?;
-    let mut write = |entry: &Entry, out: &mut Output| {
-        write_text(
-            session,
-            page,
-            (place, entry),
-            len_max(whole),
-            ValueForm::Text,
-            out,
-        )
-    };
     let sides = [&found.old, &found.new];
     for (n, entry) in sides.into_iter().flatten().enumerate() {
         if n > 0 {
             write!(out, " -> ")?;
         }
-        write(entry, out)?;
+        write_text(session, page, (place, entry), len_max, ValueForm::Text, out)?;
     }
     Ok(writeln!(out)?)
 }
@@ -95,7 +79,7 @@ fn json_line(
     page: &Page,
     place: &str,
     found: &EntryDiff,
-    whole: bool,
+    len_max: u64,
     out: &mut Output,
 ) -> Result<(), PagesError> {
     let change = match (&found.old, &found.new) {
@@ -108,7 +92,7 @@ fn json_line(
     for (name, entry) in [("old", &found.old), ("new", &found.new)] {
         if let Some(entry) = entry {
             write!(out, ",\"{name}\":")?;
-            write_json(session, page, (place, entry), len_max(whole), out)?;
+            write_json(session, page, (place, entry), len_max, out)?;
         }
     }
     Ok(writeln!(out, "}}")?)

@@ -1,5 +1,6 @@
 //! `log`, `diff` and `show` beside the maps of what was put.
 
+use larder_fixtures::random::Random;
 use serde_json::json;
 
 use super::*;
@@ -8,7 +9,7 @@ use super::*;
 fn random_history(dir: &Path, seed: u64, count: i64) -> Vec<(Commit, Map)> {
     let repository = open(dir);
     let page = page(&repository, b"contacts", PageId::ROOT);
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut history = vec![(Commit::first(), Map::new())];
     while history.len() <= count as usize {
         let (base, map) = history.last().unwrap();
@@ -110,7 +111,7 @@ fn log_diff_and_show_print_what_was_put() {
                 map.keys().filter(|key| key.starts_with(b"key01")).count()
             );
         }
-        diffs(dir.path(), &history, &mut Random(seed));
+        diffs(dir.path(), &history, &mut Random::new(seed));
         assert_eq!(files(dir.path()), before, "looking changed files");
     }
 }

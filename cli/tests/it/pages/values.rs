@@ -1,5 +1,6 @@
 //! Values and keys of any bytes and lengths, whole and cut, and missing ones.
 
+use larder_fixtures::random::Random;
 use larder_pages::Priority;
 use serde_json::json;
 
@@ -19,7 +20,7 @@ fn with_entries(dir: &Path, entries: &[(&[u8], &[u8])]) {
 #[test]
 fn a_long_value_comes_out_whole_as_bytes_as_text_and_as_digits() {
     let dir = tempfile::tempdir().unwrap();
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let noise: Vec<u8> = (0..3_000_000).map(|_| random.next() as u8).collect();
     // Characters of one to four bytes lie across the ends of parts.
     let text = "a\u{e4}\u{4e2d}\u{1f600}\"\\\n".repeat(40_000);

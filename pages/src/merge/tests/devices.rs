@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::commit::CommitId;
-use crate::testing::Random;
 use crate::testing::page::{change, check_rows};
 use crate::{ListLimits, ListedEntry};
+use larder_fixtures::random::Random;
 use std::collections::{BTreeSet, HashMap};
 
 fn ancestors(page: &Page, id: CommitId) -> BTreeSet<CommitId> {

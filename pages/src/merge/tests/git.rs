@@ -1,7 +1,8 @@
 //! Merge bases as git finds them.
 
 use super::*;
-use crate::testing::{Random, is_missing};
+use crate::testing::is_missing;
+use larder_fixtures::random::Random;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::{Command, Stdio};
