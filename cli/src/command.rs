@@ -214,6 +214,8 @@ fn on_this_machine(command: &Command) -> impl Iterator<Item = &Path> {
         Command::Import(args) => [Some(&args.archive), Some(&args.to)],
         Command::Export(args) => [Some(&args.to), None],
         Command::Pages(args) => [Some(&args.command.pages().path), None],
+        #[cfg(feature = "sync")]
+        Command::Sync(args) => [Some(&args.path), args.pages.as_ref()],
         _ => [None, None],
     };
     paths.into_iter().flatten().map(PathBuf::as_path)
@@ -412,7 +414,7 @@ impl Session<'_> {
 const LIST: &str = "larder ls lists what is there";
 
 /// The program that reads the pipe has gone: that is no error to report.
-fn output_failed(error: &io::Error) -> ExitCode {
+pub(crate) fn output_failed(error: &io::Error) -> ExitCode {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return ExitCode::from(EXIT_OK);
     }

@@ -5,6 +5,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::display::write_harmless;
+
 /// All well.
 pub const EXIT_OK: u8 = 0;
 /// Something in a store was damaged; the rest came out.
@@ -14,10 +16,20 @@ pub const EXIT_USAGE: u8 = 2;
 /// No store there.
 pub const EXIT_NOT_A_STORE: u8 = 3;
 
-/// Says on standard error why there is no result: a line that is no part of a [`Report`].
+/// Says on standard error why there is no result: a line, or some, that is no part of a [`Report`]. What is stored, and stands in it, cannot drive
+/// a terminal.
 pub(crate) fn complain(what: &str) {
+    let mut line = b"larder: ".to_vec();
+    for (n, part) in what.split('\n').enumerate() {
+        if n > 0 {
+            line.push(b'\n');
+        }
+        // Writing into a vector cannot fail.
+        let _ = write_harmless(&mut line, part);
+    }
+    line.push(b'\n');
     // Nothing better can be done if standard error is gone.
-    let _ = writeln!(io::stderr(), "larder: {what}");
+    let _ = io::stderr().write_all(&line);
 }
 
 /// Says on standard error what is worth a look before there is a result.

@@ -14,7 +14,7 @@ use super::spool::Spool;
 use crate::file_part::FilePart;
 
 /// From 1601 to 1970, in microseconds.
-const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
+pub(crate) const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
 
 /// What a record refers to.
 #[derive(Default)]

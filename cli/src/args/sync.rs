@@ -70,7 +70,7 @@ pub struct SyncArgs {
     #[arg(long)]
     pub watch: bool,
     /// Print the records that two devices have changed, with both values: one JSON object a line.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "watch")]
     pub conflicts: bool,
     /// Take all of them off the list, on all devices: what is kept stays.
     #[arg(long, conflicts_with = "watch")]
@@ -79,6 +79,6 @@ pub struct SyncArgs {
     #[arg(long, conflicts_with = "watch")]
     pub start_over: bool,
     /// Print what was done as one JSON object a round.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "conflicts")]
     pub json: bool,
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::copy::key_text;
 use crate::display::{Hex, is_harmless, write_quoted};
 
 /// What a text on the command line begins with if hexadecimal digits follow.
@@ -77,11 +78,5 @@ pub fn parse_bytes(text: &str) -> Result<Vec<u8>, String> {
             "{text:?}: behind {BYTES} there are two hexadecimal digits a byte; text:{BYTES}… is a text"
         )
     };
-    let nibbles = digits.chars().map(|digit| digit.to_digit(16));
-    let nibbles: Vec<u32> = nibbles.collect::<Option<_>>().ok_or_else(no_bytes)?;
-    if !nibbles.len().is_multiple_of(2) {
-        return Err(no_bytes());
-    }
-    let byte = |pair: &[u32]| u8::try_from(pair[0] << 4 | pair[1]).unwrap_or_default();
-    Ok(nibbles.chunks_exact(2).map(byte).collect())
+    key_text::from_hex(digits).ok_or_else(no_bytes)
 }

@@ -10,6 +10,8 @@ use larder_pages::{Collectable, Dialect, Error, ErrorKind, Page, PageOptions, Pr
 
 use super::{FoundPage, PagesError};
 
+const SYNCED: &str = "the page is synced with other devices: what seems to be of no use here is needed when one comes that was away. Where the space matters more, close all, delete the folder of the page, and sync again";
+
 /// Deletes the pieces of a page that nothing needs, and with `prunes` the history before the last common commit, or only says what would go. Nothing is
 /// written before it is certain that a page is there that can be written to.
 ///
@@ -34,10 +36,11 @@ pub fn collect(
         require_unused(&**fs, &found.leveldb)?;
     }
     let seen = Page::open_read_only(Arc::clone(fs), &found.leveldb, options.clone())?;
-    if seen.has_sync_metadata()? {
-        let what = "the page is synced with other devices: what seems to be of no use here is needed when one comes that was away. Where the space matters more, close all, delete the folder of the page, and sync again";
-        return Err(Error::new(ErrorKind::Unsupported, what).into());
-    }
+    let check_unsynced = |page: &Page| match page.has_sync_metadata()? {
+        false => Ok(()),
+        true => Err(Error::new(ErrorKind::Unsupported, SYNCED)),
+    };
+    check_unsynced(&seen)?;
     if dry_run {
         return Ok(seen.collectable()?);
     }
@@ -56,6 +59,8 @@ pub fn collect(
         true => PagesError::InUse(found.leveldb.clone(), None),
         false => error.into(),
     })?;
+    // Something may have synced it since.
+    check_unsynced(&page)?;
     let gone = Collectable {
         commits: page.prune()?,
         collected: page.collect()?,

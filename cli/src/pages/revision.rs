@@ -3,6 +3,7 @@
 use larder_pages::{Commit, CommitId, Page};
 
 use super::PagesError;
+use crate::copy::key_text;
 use crate::display::Hex;
 
 /// So many digits of an id are shown at least.
@@ -61,11 +62,7 @@ fn by_digits(page: &Page, digits: &str) -> Result<Commit, PagesError> {
     if !is_start || digits.len() > 64 {
         return Err(no_commit());
     }
-    let whole = digits.as_bytes().chunks_exact(2).map(|pair| {
-        let text = std::str::from_utf8(pair).unwrap_or_default();
-        u8::from_str_radix(text, 16).unwrap_or_default()
-    });
-    let start: Vec<u8> = whole.collect();
+    let start = key_text::from_hex(&digits[..digits.len() / 2 * 2]).unwrap_or_default();
     // The first commit has no row.
     let first = digits
         .bytes()

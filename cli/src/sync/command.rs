@@ -1,7 +1,6 @@
 //! `larder sync`: prints what the library's functions give.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
@@ -16,6 +15,8 @@ use super::{
     DatabaseSync, Place, RoundReport, SyncError, SyncOptions, cloud, pages_beside, write_conflict,
 };
 use crate::args::{MergeRule, SyncArgs};
+use crate::command::output_failed;
+use crate::display::{Counted, Quoted};
 use crate::locate::named;
 use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, complain};
 
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &SyncArgs) -> ExitCode {
                 EXIT_DAMAGE
             }
         }
+        Err(SyncError::Output(error)) => return output_failed(&error),
         Err(error) => {
             complain(&format!("{}: {error}", args.path.display()));
             exit_code(&error)
@@ -59,6 +61,10 @@ fn exit_code(error: &SyncError) -> u8 {
         SyncError::Database(error) if error.kind() == larder_idb::ErrorKind::Corruption => {
             EXIT_DAMAGE
         }
+        SyncError::Page(error) if error.kind() == larder_pages::ErrorKind::Corruption => {
+            EXIT_DAMAGE
+        }
+        SyncError::Mirror(larder_sync::MirrorError::Malformed { .. }) => EXIT_DAMAGE,
         _ => EXIT_USAGE,
     }
 }
@@ -116,10 +122,10 @@ fn only_database(place: &Place) -> Result<JsString, (u8, String)> {
             "there is no database here yet: --database names the one that is to be made".to_owned(),
         )),
         several => {
-            let names = several
-                .iter()
-                .map(|database| database.name.to_string_lossy());
-            let names: Vec<String> = names.collect();
+            let names = several.iter();
+            let names: Vec<String> = names
+                .map(|database| Quoted(&database.name).to_string())
+                .collect();
             let what = format!(
                 "there are several databases ({}): choose one with --database",
                 names.join(", ")
@@ -155,9 +161,10 @@ fn once(args: &SyncArgs, sync: &mut DatabaseSync) -> Result<bool, SyncError> {
     } else {
         show(args, &report, &mut out)?;
     }
+    say_apart(&report);
     if args.settle {
         let settled = sync.settle()?;
-        writeln!(io::stderr(), "larder: {settled} conflicts are off the list")?;
+        complain(&format!("{} off the list", Counted(settled, "conflict")));
     }
     out.flush()?;
     Ok(report.apart.is_empty())
@@ -170,35 +177,36 @@ fn show(args: &SyncArgs, report: &RoundReport, out: &mut impl Write) -> Result<(
     } else {
         report.write_text(out)?;
     }
+    Ok(out.flush()?)
+}
+
+/// Names the records that are not alike.
+fn say_apart(report: &RoundReport) {
     for apart in &report.apart {
         complain(&format!("{} {}: {}", apart.store, apart.key, apart.reason));
     }
-    Ok(out.flush()?)
 }
 
 /// Rounds until the command is interrupted. The store is opened when something has changed here or there, since a browser cannot open it
 /// meanwhile; if one has it open, the command waits.
 fn watch(args: &SyncArgs, sync: &mut DatabaseSync) -> Result<(), SyncError> {
-    let folder = sync.store_folder();
-    let (mut seen, mut last_problem) = (None, None);
+    let (mut last_problem, mut apart) = (None, Vec::new());
     loop {
-        let now = files_in(&folder);
-        let is_changed = seen.as_ref() != Some(&now);
-        let has_news = || {
-            if is_changed {
-                Ok(true)
-            } else {
-                sync.has_news()
-            }
+        let has_news = match sync.is_store_changed() {
+            true => Ok(true),
+            false => sync.has_news(),
         };
-        match has_news().and_then(|has| has.then(|| sync.round()).transpose()) {
+        match has_news.and_then(|has| has.then(|| sync.round()).transpose()) {
             Ok(None) => {}
             Ok(Some(report)) => {
-                // What the round itself has changed is no reason for another.
-                seen = Some(files_in(&folder));
                 last_problem = None;
                 if !report.is_quiet() {
                     show(args, &report, &mut io::stdout().lock())?;
+                }
+                // Once, as long as they stay the same.
+                if report.apart != apart {
+                    say_apart(&report);
+                    apart = report.apart;
                 }
             }
             Err(error) if may_pass(&error) => {
@@ -221,18 +229,4 @@ fn may_pass(error: &SyncError) -> bool {
         SyncError::Database(error) => error.kind() == larder_idb::ErrorKind::Conflict,
         _ => false,
     }
-}
-
-/// The files of the store with their lengths and times.
-fn files_in(folder: &Path) -> Vec<(std::ffi::OsString, u64, Option<std::time::SystemTime>)> {
-    use larder_leveldb::storage::FileSystem;
-    let fs = DiskFileSystem::new();
-    let mut files = Vec::new();
-    for name in fs.list(folder).unwrap_or_default() {
-        if let Ok(metadata) = fs.metadata(&folder.join(&name)) {
-            files.push((name, metadata.len_bytes, metadata.modified));
-        }
-    }
-    files.sort_unstable();
-    files
 }

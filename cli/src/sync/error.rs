@@ -1,6 +1,7 @@
 //! What can go wrong in a round.
 
 use std::fmt;
+use std::path::PathBuf;
 
 /// Why a database could not be synced.
 #[derive(Debug)]
@@ -16,8 +17,10 @@ pub enum SyncError {
     Page(larder_pages::Error),
     /// The database.
     Database(larder_idb::Error),
-    /// The output cannot be written, or a folder not be made.
-    Io(std::io::Error),
+    /// A folder cannot be made.
+    Folder(PathBuf, std::io::Error),
+    /// The output cannot be written.
+    Output(std::io::Error),
 }
 
 impl fmt::Display for SyncError {
@@ -42,7 +45,8 @@ impl fmt::Display for SyncError {
             Self::Mirror(error) => error.fmt(f),
             Self::Page(error) => error.fmt(f),
             Self::Database(error) => error.fmt(f),
-            Self::Io(error) => error.fmt(f),
+            Self::Folder(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Output(error) => write!(f, "output: {error}"),
         }
     }
 }
@@ -57,7 +61,11 @@ impl From<larder_sync::Error> for SyncError {
 
 impl From<larder_sync::MirrorError> for SyncError {
     fn from(error: larder_sync::MirrorError) -> Self {
-        Self::Mirror(error)
+        match error {
+            larder_sync::MirrorError::Database(error) => Self::Database(error),
+            larder_sync::MirrorError::Page(error) => Self::Page(error),
+            error => Self::Mirror(error),
+        }
     }
 }
 
@@ -75,6 +83,6 @@ impl From<larder_idb::Error> for SyncError {
 
 impl From<std::io::Error> for SyncError {
     fn from(error: std::io::Error) -> Self {
-        Self::Io(error)
+        Self::Output(error)
     }
 }

@@ -6,6 +6,7 @@ mod error;
 mod place;
 mod report;
 
+use crate::archive::UNIX_EPOCH_MICROS;
 pub(crate) use command::run;
 pub use error::SyncError;
 pub use place::Place;
@@ -26,7 +27,7 @@ use larder_sync::{
 };
 use sha2::{Digest, Sha256};
 
-/// The row of a page that has the device's range of generated keys.
+/// The row of a page that has the device's number, where its generated keys begin.
 const DEVICE_NUMBER: &[u8] = b"device number";
 
 /// What is synced, and where.
@@ -55,7 +56,12 @@ pub struct DatabaseSync {
     // Before the page, so that the page closes.
     sync: PageSync,
     page: OpenPage,
+    /// The store's files, as they were after the last round.
+    seen: Option<StoreFiles>,
 }
+
+/// Files with their lengths and times.
+type StoreFiles = Vec<(std::ffi::OsString, u64, Option<std::time::SystemTime>)>;
 
 /// The id that the page of a database has on each device.
 #[must_use]
@@ -75,8 +81,7 @@ pub fn page_id(origin: &str, database: &JsString) -> PageId {
 #[must_use]
 pub fn now() -> Timestamp {
     use larder_idb::Clock;
-    const MICROS_1601_TO_1970: i64 = 11_644_473_600_000_000;
-    let micros = SystemClock.now_us().saturating_sub(MICROS_1601_TO_1970);
+    let micros = SystemClock.now_us().saturating_sub(UNIX_EPOCH_MICROS);
     Timestamp(micros.saturating_mul(1000))
 }
 
@@ -113,6 +118,7 @@ impl DatabaseSync {
             options,
             sync,
             page,
+            seen: None,
         })
     }
 
@@ -122,11 +128,24 @@ impl DatabaseSync {
         &self.sync
     }
 
-    /// The folder of the store in LevelDB files.
+    /// Whether the store's files are others than after the last round that has ended well.
     #[must_use]
-    pub fn store_folder(&self) -> std::path::PathBuf {
+    pub fn is_store_changed(&self) -> bool {
+        self.seen.as_ref() != Some(&self.store_files())
+    }
+
+    fn store_files(&self) -> StoreFiles {
         let place = &self.options.place;
-        place.folder.join(place.origin.leveldb_folder_name())
+        let folder = place.folder.join(place.origin.leveldb_folder_name());
+        let fs = DiskFileSystem::new();
+        let mut files = Vec::new();
+        for name in fs.list(&folder).unwrap_or_default() {
+            if let Ok(metadata) = fs.metadata(&folder.join(&name)) {
+                files.push((name, metadata.len_bytes, metadata.modified));
+            }
+        }
+        files.sort_unstable();
+        files
     }
 
     /// Whether the cloud has something that this device has not taken.
@@ -153,9 +172,12 @@ impl DatabaseSync {
         let downloaded = self.sync.download()?;
         let (applied, conflicts) = self.with_mirror(|mirror| {
             let applied = block_on(mirror.apply(now()))?;
-            Ok((applied, mirror.conflicts()?.len()))
+            Ok((applied, mirror.conflict_count()?))
         })?;
+        // Before the upload, which takes its time: what a browser writes meanwhile is a change.
+        let files = self.store_files();
         let uploaded = self.sync.upload()?;
+        self.seen = Some(files);
         Ok(RoundReport::new(downloaded, &applied, uploaded, conflicts))
     }
 
@@ -173,10 +195,7 @@ impl DatabaseSync {
     /// If the page, the database or the cloud fails.
     pub fn settle(&mut self) -> Result<u64, SyncError> {
         let settled = self.with_mirror(|mirror| {
-            let mut settled = 0;
-            for conflict in mirror.conflicts()? {
-                settled += u64::from(mirror.settle(&conflict, now())?);
-            }
+            let settled = mirror.settle_all(now())?;
             // The database is where the page is now.
             block_on(mirror.apply(now()))?;
             Ok(settled)

@@ -7,7 +7,8 @@ use larder_backing_store::StorePaths;
 use larder_codec::Origin;
 use larder_leveldb::storage::FileSystem;
 
-use crate::locate::{find_stores, resolve};
+use super::SyncError;
+use crate::locate::{Found, find_stores, resolve};
 
 /// An origin's store in a folder of stores.
 #[derive(Debug, Clone)]
@@ -20,6 +21,28 @@ pub struct Place {
 
 fn origin_of(paths: &StorePaths) -> Option<Origin> {
     Origin::from_identifier(paths.identifier()?)
+}
+
+/// Whether it is certain that a store that was not found is not there, and the path is no other store.
+fn check_absent(found: &Found, path: &Path) -> Result<(), String> {
+    let made = "so no new store is made";
+    if let Some((dir, error)) = found.unreadable.first() {
+        return Err(format!("{}: {error}: {made}", dir.display()));
+    }
+    let mut links = found.links.iter();
+    if let Some(link) = links.find(|link| StorePaths::is_leveldb_name(link)) {
+        let link = link.display();
+        return Err(format!(
+            "{link}: a symbolic link, which is not followed: {made}"
+        ));
+    }
+    match found.stores.iter().any(|paths| paths.leveldb == path) {
+        true => Err(format!(
+            "{}: the store of another origin: give the folder that it is in",
+            path.display()
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Where a browser or an Electron app looks for a store that is to be made, or the path itself if it is no profile.
@@ -48,18 +71,21 @@ impl Place {
         let wanted = origin.map(Origin::from_url).transpose();
         let wanted = wanted.map_err(|error| format!("--origin: {error}"))?;
         let found = match find_stores(fs, &resolve, path) {
-            Ok(found) => found.stores,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && wanted.is_some() => Vec::new(),
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && wanted.is_some() => {
+                Found::default()
+            }
             Err(error) => return Err(format!("{}: {error}", path.display())),
         };
         let is_wanted = |paths: &&StorePaths| match &wanted {
             Some(wanted) => origin_of(paths).as_ref() == Some(wanted) && paths.bucket().is_none(),
             None => true,
         };
-        let stores: Vec<&StorePaths> = found.iter().filter(is_wanted).collect();
+        let stores: Vec<&StorePaths> = found.stores.iter().filter(is_wanted).collect();
         match (&stores[..], wanted) {
             ([paths], _) => Self::of(paths),
             ([], Some(origin)) => {
+                check_absent(&found, path)?;
                 let folder = folder_for_new(fs, path)?;
                 Ok(Self { folder, origin })
             }
@@ -102,11 +128,15 @@ impl Place {
 ///
 /// # Errors
 /// If it cannot be made.
-pub(super) fn make_folder(fs: &dyn FileSystem, folder: &Path) -> io::Result<()> {
+pub(super) fn make_folder(fs: &dyn FileSystem, folder: &Path) -> Result<(), SyncError> {
+    // The folder that the program runs in has no name.
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
     match fs.create_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        // The folder that the program runs in has no name.
-        Err(_) if folder.as_os_str().is_empty() => Ok(()),
-        made => made,
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(SyncError::Folder(folder.to_owned(), error))
+        }
+        _ => Ok(()),
     }
 }

@@ -7,6 +7,7 @@ use larder_sync::{Applied, Conflict, Downloaded, LeftAlone, MirroredValue, Uploa
 use serde::Serialize;
 
 use super::SyncError;
+use crate::display::Counted;
 use crate::dump::push_key;
 
 /// What a round has done. Field names are part of the command's contract.
@@ -38,7 +39,7 @@ pub struct RoundReport {
 }
 
 /// A record that is not alike.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Apart {
     /// The object store.
@@ -65,7 +66,7 @@ impl RoundReport {
         downloaded: Downloaded,
         applied: &Applied,
         uploaded: Uploaded,
-        conflicts: usize,
+        conflicts: u64,
     ) -> Self {
         let skipped = applied
             .taken
@@ -80,7 +81,7 @@ impl RoundReport {
             commits_in: downloaded.commits,
             commits_out: uploaded.commits,
             merged: applied.merged,
-            conflicts: conflicts as u64,
+            conflicts,
             without_store: applied.without_store,
             is_waiting: downloaded.is_waiting || !applied.is_one,
             apart: applied.apart.iter().chain(skipped).map(Apart::of).collect(),
@@ -113,17 +114,17 @@ impl RoundReport {
             )?;
         }
         if self.without_store > 0 {
-            let count = self.without_store;
+            let count = Counted(self.without_store, "change");
             writeln!(
                 out,
-                "{count} changes are of object stores that this version of the database does not have"
+                "{count} of object stores that this version of the database does not have"
             )?;
         }
         if self.conflicts > 0 {
-            let count = self.conflicts;
+            let count = Counted(self.conflicts, "conflict");
             writeln!(
                 out,
-                "{count} records were changed on two devices: --conflicts shows both values, --settle takes them off the list"
+                "{count} of records that two devices have changed: --conflicts shows both values, --settle takes them off the list"
             )?;
         }
         Ok(())
@@ -146,7 +147,7 @@ fn key_json(key: &Key) -> Vec<u8> {
 /// If a value cannot be read or the line not be written.
 pub fn write_conflict(conflict: &Conflict, out: &mut impl Write) -> Result<(), SyncError> {
     let mut line = b"{\"store\":".to_vec();
-    let bad = |error: serde_json::Error| SyncError::Io(error.into());
+    let bad = |error: serde_json::Error| SyncError::Output(error.into());
     serde_json::to_writer(&mut line, &conflict.object_store).map_err(bad)?;
     line.extend_from_slice(b",\"key\":");
     line.extend(key_json(&conflict.key));
@@ -163,7 +164,7 @@ pub fn write_conflict(conflict: &Conflict, out: &mut impl Write) -> Result<(), S
 
 fn write_value(value: &MirroredValue, line: &mut Vec<u8>) -> Result<(), SyncError> {
     line.extend_from_slice(b"{\"value\":");
-    let bad = |error: serde_json::Error| SyncError::Io(error.into());
+    let bad = |error: serde_json::Error| SyncError::Output(error.into());
     serde_json::to_writer(&mut *line, &value.tree()?).map_err(bad)?;
     line.push(b'}');
     Ok(())

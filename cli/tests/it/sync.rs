@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use crate::support::{larder, run_script, stderr};
 
@@ -112,6 +114,12 @@ fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
+/// Options beside a cloud that is sealed with `key`, and what is said of them.
+const WRONG_KEYS: [(&[&str], &str); 2] = [
+    (&["--key", "@other key"], "is sealed with another key"),
+    (&[], "is sealed with a key, and none was given"),
+];
+
 #[test]
 fn a_key_that_is_not_that_of_the_others_is_said_and_nothing_is_taken() {
     let devices = Devices::alike(&["--key", "@key"]);
@@ -120,12 +128,14 @@ fn a_key_that_is_not_that_of_the_others_is_said_and_nothing_is_taken() {
     assert_eq!((code, &*words), (Some(0), ""));
     let cloud = files(&devices.path("cloud"));
     // A device that has never been there.
-    for options in [&["--key", "@other key"][..], &[]] {
+    for (options, why) in WRONG_KEYS {
         let (code, out, words) = devices.sync("c", options);
-        println!("{options:?}: {code:?}, {words}");
-        // With another key it sees an empty cloud: pages lie in folders that are named by the key.
-        assert!(matches!(code, Some(1 | 3)), "{code:?} {words}");
-        assert_eq!((&*out, words.lines().count()), ("", 1), "{words}");
+        assert_eq!(
+            (code, &*out, words.lines().count()),
+            (Some(1), "", 1),
+            "{words}"
+        );
+        assert!(words.contains(why), "{words}");
         assert!(
             !devices
                 .path("c")
@@ -134,10 +144,10 @@ fn a_key_that_is_not_that_of_the_others_is_said_and_nothing_is_taken() {
         );
     }
     // One that has.
-    for options in [&["--key", "@other key"][..], &[]] {
+    for (options, why) in WRONG_KEYS {
         let (code, out, words) = devices.sync("b", options);
-        println!("{options:?}: {code:?}, {words}");
         assert_eq!((code, &*out), (Some(1), ""), "{words}");
+        assert!(words.contains(why), "{words}");
         assert_eq!(devices.records("b"), r#"{"one":1}"#);
     }
     let (code, _, words) = devices.sync("b", &["--key", "@short key"]);
@@ -259,32 +269,127 @@ fn a_profile_that_has_had_no_database_gets_its_folder_of_stores() {
     assert_eq!(devices.records("profile"), r#"{"one":1}"#);
 }
 
+/// Looks for changes until it is dropped.
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watching {
+    fn new(devices: &Devices, device: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_larder"))
+            .args(devices.arguments(device, &["--watch"]))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (said, lines) = channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                if said.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, lines }
+    }
+
+    fn line(&self) -> String {
+        let line = self.lines.recv_timeout(Duration::from_secs(120));
+        line.expect("a line in two minutes")
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
 #[test]
 fn a_change_comes_by_itself_with_watch() {
     let devices = Devices::alike(&[]);
-    let mut watching = Command::new(env!("CARGO_BIN_EXE_larder"))
-        .args(devices.arguments("a", &["--watch"]))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let watching = Watching::new(&devices, "a");
     devices.put("b", "two", 2);
     assert_eq!(devices.sync("b", &[]).0, Some(0));
-    let line = lines.next().unwrap().unwrap();
     assert_eq!(
-        line,
+        watching.line(),
         "from here: 0 changed, 0 removed; from elsewhere: 1 changed, 0 removed"
     );
     // The round is over, and none begins until something has changed.
     devices.put("a", "three", 3);
-    let line = lines.next().unwrap().unwrap();
     assert_eq!(
-        line,
+        watching.line(),
         "from here: 1 changed, 0 removed; from elsewhere: 0 changed, 0 removed"
     );
-    watching.kill().unwrap();
-    watching.wait().unwrap();
+    drop(watching);
     assert_eq!(devices.records("a"), r#"{"one":1,"three":3,"two":2}"#);
     assert_eq!(devices.sync("b", &[]).0, Some(0));
     assert_eq!(devices.records("b"), r#"{"one":1,"three":3,"two":2}"#);
+}
+
+#[test]
+fn a_record_that_cannot_be_made_alike_is_named() {
+    let devices = Devices::new();
+    let put = |device: &str, key: &str| {
+        let script = format!(
+            "const opened = indexedDB.open('notes');
+             opened.onupgradeneeded = () =>
+               opened.result.createObjectStore('s\\u202e').createIndex('name', 'name', {{ unique: true }});
+             opened.onsuccess = () => {{
+               const store = opened.result.transaction('s\\u202e', 'readwrite').objectStore('s\\u202e');
+               store.put({{ name: 'Ada' }}, '{key}');
+             }};"
+        );
+        run_script(&devices.path(device), &["--origin", ORIGIN], &script)
+    };
+    put("a", "one");
+    put("b", "two");
+    assert_eq!(devices.sync("a", &[]).0, Some(0));
+    for options in [&[][..], &["--conflicts"], &["--json"]] {
+        let (code, _, words) = devices.sync("b", options);
+        assert_eq!((code, words.lines().count()), (Some(1), 1), "{words}");
+        // Nothing of it turns the words on the terminal.
+        assert!(words.starts_with("larder: s\\u{202e} \"one\": "), "{words}");
+    }
+}
+
+#[test]
+fn a_store_is_made_only_where_it_is_certain_that_there_is_none() {
+    let devices = Devices::alike(&[]);
+    let store = "a/https_app.example_0.indexeddb.leveldb";
+    let before = files(&devices.path("a"));
+    let words = |path: &Path, origin: &str| {
+        let output = larder([
+            "sync".as_ref(),
+            path.as_os_str(),
+            "--origin".as_ref(),
+            origin.as_ref(),
+            "--database".as_ref(),
+            "notes".as_ref(),
+            "--cloud".as_ref(),
+            devices.path("cloud").as_os_str(),
+        ]);
+        assert_eq!(output.status.code(), Some(3));
+        stderr(&output)
+    };
+    let said = words(&devices.path(store), "https://other.example");
+    assert!(said.contains("the store of another origin"), "{said}");
+    assert_eq!(files(&devices.path("a")), before);
+    #[cfg(unix)]
+    {
+        let linked = devices.path("linked");
+        fs::create_dir(&linked).unwrap();
+        let link = linked.join("https_app.example_0.indexeddb.leveldb");
+        std::os::unix::fs::symlink(devices.path(store), link).unwrap();
+        let said = words(&linked, ORIGIN);
+        assert!(
+            said.contains("a symbolic link, which is not followed"),
+            "{said}"
+        );
+    }
+    let said = larder(["sync", "etcd://user:SECRET@127.0.0.1:1/db", "--cloud", "x"]);
+    assert_eq!(said.status.code(), Some(2));
+    assert!(!stderr(&said).contains("SECRET"), "{}", stderr(&said));
 }

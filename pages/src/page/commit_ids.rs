@@ -2,7 +2,7 @@
 
 use super::Page;
 use crate::commit::CommitId;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rows::RowKind;
 use larder_leveldb::Iter;
 
@@ -13,6 +13,8 @@ use larder_leveldb::Iter;
 pub struct CommitIds {
     /// `None` once it has ended.
     rows: Option<Iter>,
+    /// What comes last: why the next row cannot be read.
+    failed: Option<Error>,
     prefix_len: usize,
 }
 
@@ -38,6 +40,7 @@ impl Page {
         let prefix = dialect.key(RowKind::Commits, &[start]);
         Ok(CommitIds {
             rows: Some(super::rows(&self.0.db, &prefix)?),
+            failed: None,
             prefix_len: dialect.prefix(RowKind::Commits).len(),
         })
     }
@@ -47,14 +50,16 @@ impl Iterator for CommitIds {
     type Item = Result<CommitId>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rows = self.rows.as_mut()?;
+        let Some(rows) = &mut self.rows else {
+            return self.failed.take().map(Err);
+        };
         if !rows.valid() {
             return None;
         }
         let id = CommitId::decode(&rows.key()[self.prefix_len..]);
         if let Err(error) = rows.next() {
             self.rows = None;
-            return Some(Err(error.into()));
+            self.failed = Some(error.into());
         }
         Some(id)
     }

@@ -38,8 +38,12 @@ impl NodeCache {
 
     /// Keeps a node, if it is above the leaves, and gives up those that were not used for longest.
     pub(crate) fn keep(&self, digest: ObjectDigest, node: &Arc<TreeNode>) {
+        // A leaf is not measured: nearly all nodes are.
+        if node.level == 0 {
+            return;
+        }
         let len = node.memory_len();
-        if node.level == 0 || len > LEN_MAX / 4 {
+        if len > LEN_MAX / 4 {
             return;
         }
         let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -95,7 +95,7 @@ impl<'a> Nodes<'a> {
         node: TreeNode,
     ) -> Result<ObjectIdentifier> {
         let id = write(sink, &node)?;
-        if let Some(cache) = self.cache {
+        if let Some(cache) = self.cache.filter(|_| node.level > 0) {
             cache.keep(id.digest, &Arc::new(node));
         }
         Ok(id)

@@ -142,20 +142,34 @@ impl Mirror {
     /// # Errors
     /// [`Error::Malformed`] if an entry is not as a mirror writes it; if the page fails.
     pub fn conflicts(&self) -> Result<Vec<Conflict>> {
-        let heads = self.page.heads();
-        let Some(head) = heads.last() else {
+        let Some(snapshot) = self.latest() else {
             return Ok(Vec::new());
         };
-        let snapshot = Arc::new(self.page.snapshot(head, b""));
-        let mut conflicts = Vec::new();
-        for entry in snapshot.entries(&[CONFLICT])? {
-            let entry = entry?;
-            if entry.key.first() != Some(&CONFLICT) {
-                break;
+        let listed = listed(&snapshot)?;
+        listed
+            .map(|entry| read(&self.page, &snapshot, entry?))
+            .collect()
+    }
+
+    /// How many conflicts are listed. None of their values is read.
+    ///
+    /// # Errors
+    /// If the page fails.
+    pub fn conflict_count(&self) -> Result<u64> {
+        let mut count = 0;
+        if let Some(snapshot) = self.latest() {
+            for entry in listed(&snapshot)? {
+                entry?;
+                count += 1;
             }
-            conflicts.push(read(&self.page, &snapshot, entry)?);
         }
-        Ok(conflicts)
+        Ok(count)
+    }
+
+    fn latest(&self) -> Option<Arc<Snapshot>> {
+        let heads = self.page.heads();
+        let head = heads.last()?;
+        Some(Arc::new(self.page.snapshot(head, b"")))
     }
 
     /// Takes a conflict off the list, in a commit of the page: the host has looked at it, and put the record again if the other value is the
@@ -169,6 +183,33 @@ impl Mirror {
         journal.delete(&conflict.entry_key)?;
         Ok(self.page.commit(journal, now)?.id() != before)
     }
+
+    /// Takes all conflicts off the list, in one commit of the page: how many.
+    ///
+    /// # Errors
+    /// If the page fails.
+    pub fn settle_all(&self, now: Timestamp) -> Result<u64> {
+        let mut settled = 0;
+        let mut journal = self.page.begin()?;
+        for entry in listed(&self.page.snapshot(journal.base(), b""))? {
+            journal.delete(&entry?.key)?;
+            settled += 1;
+        }
+        self.page.commit(journal, now)?;
+        Ok(settled)
+    }
+}
+
+/// The entries of the conflicts in a commit.
+fn listed(snapshot: &Snapshot) -> Result<impl Iterator<Item = Result<Entry>>> {
+    let entries = snapshot.entries(&[CONFLICT])?;
+    let entries = entries.map(|entry| Ok(entry?));
+    Ok(entries.take_while(|entry: &Result<Entry>| {
+        entry
+            .as_ref()
+            .is_ok_and(|entry| entry.key.first() == Some(&CONFLICT))
+            || entry.is_err()
+    }))
 }
 
 fn read(page: &Page, snapshot: &Arc<Snapshot>, entry: Entry) -> Result<Conflict> {

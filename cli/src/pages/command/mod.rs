@@ -8,7 +8,6 @@ mod ls;
 mod session;
 mod show;
 
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,8 +17,9 @@ use larder_pages::ErrorKind;
 
 use super::{PagesError, find_pages};
 use crate::args::PagesCommand;
+use crate::command::output_failed;
 use crate::remote;
-use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, complain};
+use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_USAGE, complain};
 use crate::style::Style;
 use session::Session;
 
@@ -34,9 +34,7 @@ pub(crate) fn run(command: &PagesCommand, quiet: bool, color: bool) -> ExitCode 
     };
     match done(command, fs, path, quiet, Style::new(color)) {
         Ok(code) => code,
-        Err(PagesError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::from(EXIT_OK)
-        }
+        Err(PagesError::Output(error)) => output_failed(&error),
         Err(error) => {
             complain(&error.to_string());
             ExitCode::from(exit_code(&error))
