@@ -1,5 +1,6 @@
 //! What can go wrong, by what a caller does next.
 
+use crate::device::DeviceId;
 use std::fmt;
 
 /// A result of this crate.
@@ -31,6 +32,7 @@ pub enum ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     context: String,
+    device: Option<DeviceId>,
     source: Option<Box<larder_pages::Error>>,
 }
 
@@ -40,12 +42,24 @@ impl Error {
         Error {
             kind,
             context: context.into(),
+            device: None,
             source: None,
         }
     }
 
     pub(crate) fn damaged(name: &str, what: impl fmt::Display) -> Error {
         Error::new(ErrorKind::Damaged, format!("{name} of the cloud: {what}"))
+    }
+
+    /// The error, as one of what another device has written.
+    pub(crate) fn of_device(self, device: DeviceId) -> Error {
+        let device = Some(device);
+        Error { device, ..self }
+    }
+
+    /// The device whose segments are at fault, if they are another's: what the others have written was taken, and this one's can be put.
+    pub fn device(&self) -> Option<DeviceId> {
+        self.device
     }
 
     /// What a caller can do about it.
@@ -59,6 +73,7 @@ impl From<larder_pages::Error> for Error {
         Error {
             kind: ErrorKind::Page,
             context: "the page".to_owned(),
+            device: None,
             source: Some(Box::new(source)),
         }
     }

@@ -1,5 +1,6 @@
 //! Sealing: what a cloud is given, so that it can neither read nor change it.
 
+use crate::device::DeviceId;
 use crate::error::{Error, ErrorKind, Result};
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{Tag, XChaCha20Poly1305, XNonce};
@@ -63,13 +64,9 @@ fn derived(key: &CloudKey, purpose: &[u8], of: &[u8]) -> [u8; 32] {
     bytes
 }
 
-fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+/// The first 16 bytes as a name in a cloud.
+fn name_of(bytes: &[u8]) -> String {
+    DeviceId(bytes.first_chunk().copied().unwrap_or_default()).to_string()
 }
 
 impl Seal {
@@ -89,8 +86,8 @@ impl Seal {
     /// The folder of a page in the cloud: with a key it says nothing of the page.
     pub(crate) fn folder(key: Option<&CloudKey>, page: PageId) -> String {
         match key {
-            None => hex(&page.0),
-            Some(key) => hex(&derived(key, b"folder", &page.0)[..16]),
+            None => name_of(&page.0),
+            Some(key) => name_of(&derived(key, b"folder", &page.0)),
         }
     }
 
@@ -98,7 +95,7 @@ impl Seal {
     pub(crate) fn key_name(key: Option<&CloudKey>) -> String {
         match key {
             None => PLAIN.to_owned(),
-            Some(key) => hex(&derived(key, b"name", b"")[..16]),
+            Some(key) => name_of(&derived(key, b"name", b"")),
         }
     }
 

@@ -25,7 +25,15 @@ pub struct CatalogueCloud {
 }
 
 fn failed(error: &larder_remote_files::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, error.to_string())
+    use larder_remote_files::ErrorKind as Kind;
+    let kind = match error.kind() {
+        Kind::Corruption => ErrorKind::Damaged,
+        Kind::Denied | Kind::TooLarge | Kind::Usage | Kind::ReadOnly | Kind::Unsupported => {
+            ErrorKind::Usage
+        }
+        _ => ErrorKind::Unavailable,
+    };
+    Error::new(kind, error.to_string())
 }
 
 impl CatalogueCloud {
@@ -69,9 +77,6 @@ impl Cloud for CatalogueCloud {
     fn put(&self, name: &str, bytes: &[u8]) -> Result<Put> {
         check_len(bytes)?;
         parts(name)?;
-        if self.first(name)?.is_some() {
-            return Ok(Put::Taken);
-        }
         let (first, rest) = bytes.split_at(bytes.len().min(ROW_LEN));
         let rest: Vec<&[u8]> = rest.chunks(ROW_LEN).collect();
         // A name has one writer. What another one with the same name has begun is written over, and the first row decides.
@@ -135,8 +140,8 @@ impl Cloud for CatalogueCloud {
         let end = [&self.prefix, folder.as_bytes(), b"0"].concat();
         let mut names = BTreeSet::new();
         let mut from = start.clone();
+        let mut snapshot = self.catalogue.snapshot().map_err(|error| failed(&error))?;
         loop {
-            let mut snapshot = self.catalogue.snapshot().map_err(|error| failed(&error))?;
             let page = snapshot.page(&(from..end.clone()), 1);
             let page = page.map_err(|error| failed(&error))?;
             let Some(row) = page.rows.first() else {

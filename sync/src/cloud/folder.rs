@@ -1,6 +1,6 @@
 //! A folder as a cloud: on a shared disk, or kept alike between machines by something else.
 
-use super::{Cloud, Put, check_len, parts};
+use super::{Cloud, OBJECT_LEN_MAX, Put, check_len, parts};
 use crate::error::{Error, ErrorKind, Result};
 use larder_leveldb::storage::FileSystem;
 use std::io;
@@ -107,7 +107,8 @@ impl Cloud for FolderCloud {
             Err(error) => return Err(failed(&path, "open", &error)),
         };
         let len = file.len().map_err(|error| failed(&path, "read", &error))?;
-        let wanted = len.min(range.end).saturating_sub(range.start);
+        let end = len.min(range.end).min(OBJECT_LEN_MAX as u64 + 1);
+        let wanted = end.saturating_sub(range.start);
         let mut bytes = vec![0; usize::try_from(wanted).unwrap_or(0)];
         let mut done = 0;
         while done < bytes.len() {

@@ -22,20 +22,22 @@ pub struct Downloaded {
     pub is_waiting: bool,
 }
 
-/// A download under way.
-struct Run {
+/// What is being taken of one device.
+#[derive(Debug)]
+pub(super) struct Taking {
+    device: DeviceId,
     incoming: Incoming,
-    /// Pieces that the cloud has, and this device had already.
+    /// Pieces that it has put there without their commit yet, and that this device had already.
     known: Vec<ObjectIdentifier>,
-    done: Downloaded,
-    /// The first error of a device whose segments cannot be taken. The others' are.
-    problem: Option<Error>,
+    /// Whether something came that was not here.
+    has_new: bool,
 }
 
 impl PageSync {
     /// Takes what is new in the cloud: all segments whose writers' knowledge is here. Nothing is merged.
     ///
-    /// A segment that is damaged is not taken, nor is what its device wrote behind it; what the others wrote is, and then the error comes.
+    /// A segment that is damaged is not taken, nor is what its device wrote behind it; what the others wrote is, and then the error comes, with
+    /// that [device](Error::device).
     ///
     /// # Errors
     /// [`Unavailable`](ErrorKind::Unavailable), [`Erased`](ErrorKind::Erased), [`Rewritten`](ErrorKind::Rewritten),
@@ -74,47 +76,96 @@ impl PageSync {
     }
 
     fn download_all(&mut self) -> Result<Downloaded> {
-        self.check_known()?;
+        if self.position.0.is_empty() {
+            self.check_key()?;
+        }
+        // The first error of a device whose segments cannot be taken. The others' are.
+        let mut problem = None;
         let mut devices = self.devices()?;
-        let mut run = Run {
-            incoming: self.page.incoming(),
-            known: Vec::new(),
-            done: Downloaded::default(),
-            problem: None,
-        };
+        for (device, last) in &self.position.0 {
+            match self.check_last(*device, *last) {
+                Err(error) if error.device().is_some() => {
+                    devices.remove(device);
+                    problem.get_or_insert(error);
+                }
+                checked => checked?,
+            }
+        }
+        let mut taking: Vec<Taking> = devices.into_iter().map(|one| self.taking(one)).collect();
+        let mut done = Downloaded::default();
         let mut position = self.position.clone();
         loop {
-            let before = run.done.segments;
-            run.done.is_waiting = false;
-            devices.retain(
-                |device| match self.take_device(*device, &mut position, &mut run) {
+            let before = done.segments;
+            done.is_waiting = false;
+            let mut failed = None;
+            taking.retain_mut(|one| {
+                if failed.is_some() {
+                    return true;
+                }
+                match self.take_device(one, &mut position, &mut done) {
                     Ok(()) => true,
-                    Err(error) => {
-                        run.problem.get_or_insert(error);
+                    Err(error) if error.device().is_some() => {
+                        problem.get_or_insert(error);
                         false
                     }
-                },
-            );
-            let is_unreachable =
-                (run.problem.as_ref()).is_some_and(|error| error.kind() == ErrorKind::Unavailable);
-            if run.done.segments == before || is_unreachable {
+                    Err(error) => {
+                        failed = Some(error);
+                        true
+                    }
+                }
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            if done.segments == before {
                 break;
             }
         }
+        let is_copied = taking
+            .iter()
+            .any(|one| one.device == self.device && one.has_new);
+        self.leave_name(is_copied)?;
         // Pieces without their commit, at the end of what a device has written: they come again.
-        match run.problem {
+        match problem {
             Some(problem) => Err(problem),
-            None => Ok(run.done),
+            None => Ok(done),
+        }
+    }
+
+    fn taking(&self, device: DeviceId) -> Taking {
+        Taking {
+            device,
+            incoming: self.page.incoming(),
+            known: Vec::new(),
+            has_new: false,
+        }
+    }
+
+    /// Takes what this device has put into the cloud and not noted: a put whose end it has not seen.
+    pub(super) fn take_own(&mut self) -> Result<()> {
+        let mut taking = self.taking(self.device);
+        let mut position = self.position.clone();
+        self.take_device(&mut taking, &mut position, &mut Downloaded::default())?;
+        self.leave_name(taking.has_new)
+    }
+
+    /// Takes another name if something under this one has come that was not here: then the page is a copy of another device's, or an
+    /// old one, and what it puts next must not be beside what is there.
+    fn leave_name(&mut self, is_copied: bool) -> Result<()> {
+        match is_copied && self.device != self.fresh {
+            true => self.take_name(self.fresh),
+            false => Ok(()),
         }
     }
 
     /// Takes the segments of a device that can be taken.
     fn take_device(
         &mut self,
-        device: DeviceId,
+        taking: &mut Taking,
         position: &mut Position,
-        run: &mut Run,
+        done: &mut Downloaded,
     ) -> Result<()> {
+        let device = taking.device;
         loop {
             let last = position.of(device);
             let Some(segment) = self.segment(device, last.number + 1)? else {
@@ -125,18 +176,22 @@ impl PageSync {
                     "{} of the cloud does not follow the segment before it, which was rewritten",
                     segment.name()
                 );
-                return Err(Error::new(ErrorKind::Rewritten, what));
+                return Err(self.at_fault(Error::new(ErrorKind::Rewritten, what), device));
             }
             let is_here =
                 |(device, number): (&DeviceId, &u64)| position.of(*device).number >= *number;
             let mut seen = segment.header.seen.iter();
             if !seen.all(|(of, number)| *of == device || is_here((of, number))) {
-                run.done.is_waiting = true;
+                done.is_waiting = true;
                 return Ok(());
             }
-            self.take_segment(&segment, run)?;
+            let taken = self.take_segment(&segment, taking, done);
+            taken.map_err(|error| match error.kind() {
+                ErrorKind::Damaged => self.at_fault(error, device),
+                _ => error,
+            })?;
             position.0.insert(device, segment.last);
-            run.done.segments += 1;
+            done.segments += 1;
             if device == self.device || !segment.header.commits.is_empty() {
                 // All pieces that came of the device are in commits now, or were here: a segment of this one that is not noted yet. What others
                 // have begun is read again if this process ends.
@@ -146,11 +201,16 @@ impl PageSync {
         }
     }
 
-    fn take_segment(&mut self, segment: &Segment, run: &mut Run) -> Result<()> {
+    fn take_segment(
+        &mut self,
+        segment: &Segment,
+        taking: &mut Taking,
+        done: &mut Downloaded,
+    ) -> Result<()> {
         let mut wanted = Vec::new();
         for (index, piece) in segment.header.pieces.iter().enumerate() {
-            if run.incoming.has_piece(&piece.id)? {
-                run.known.push(piece.id);
+            if taking.incoming.has_piece(&piece.id)? {
+                taking.known.push(piece.id);
             } else if !piece.is_lazy {
                 wanted.push(index);
             }
@@ -163,20 +223,21 @@ impl PageSync {
             .zip(&contents)
             .map(|(piece, content)| (piece.id, &content[..]))
             .collect();
-        self.add_pieces(segment, &pieces, &mut run.incoming)?;
+        self.add_pieces(segment, &pieces, &mut taking.incoming)?;
         let bytes: u64 = contents.iter().map(|content| content.len() as u64).sum();
         let commits: Vec<&[u8]> = segment.header.commits.iter().map(Vec::as_slice).collect();
         let mut added = 0;
         if !commits.is_empty() {
-            let commits = run.incoming.add_commits(&commits, ChangeSource::Cloud);
+            let commits = taking.incoming.add_commits(&commits, ChangeSource::Cloud);
             added = commits.map_err(|error| of_cloud(segment, error))?.len() as u64;
         }
-        if !commits.is_empty() || segment.header.place.device == self.device {
-            self.page.mark_synced(&run.known, &[])?;
-            run.known.clear();
+        if !commits.is_empty() || taking.device == self.device {
+            self.page.mark_synced(&taking.known, &[])?;
+            taking.known.clear();
         }
-        run.done.pieces += pieces.len() as u64;
-        run.done.commits += added;
+        taking.has_new |= !pieces.is_empty() || added > 0;
+        done.pieces += pieces.len() as u64;
+        done.commits += added;
         self.status.change(|status| {
             status.progress.pieces_in += pieces.len() as u64;
             status.progress.bytes_in += bytes;

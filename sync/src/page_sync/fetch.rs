@@ -3,6 +3,7 @@
 use super::PageSync;
 use crate::device::DeviceId;
 use crate::error::{Error, ErrorKind, Result};
+use crate::segment::Segment;
 use larder_pages::{ChangeSource, Incoming, ObjectIdentifier};
 use std::collections::HashMap;
 
@@ -14,6 +15,8 @@ pub(super) struct PieceIndex {
     segments: Vec<(DeviceId, u64)>,
     /// How many segments of each device are in it.
     read: HashMap<DeviceId, u64>,
+    /// The segment that a piece was read of last: the next one is mostly there as well.
+    open: Option<(u32, Segment)>,
 }
 
 fn key_of(id: &ObjectIdentifier) -> u64 {
@@ -36,40 +39,47 @@ impl PageSync {
         Ok(incoming.add_lazy_value(value, ChangeSource::Cloud)?)
     }
 
-    /// Fetches a piece, after what it refers to. Levels of indexes bound the depth: each has more than one child, of what its size says.
+    /// Fetches a piece, after what it refers to. Each piece is the hash of what it has, so none refers to itself.
     pub(super) fn fetch_pieces(
         &mut self,
         id: &ObjectIdentifier,
         incoming: &mut Incoming,
     ) -> Result<()> {
-        let mut open = vec![*id];
-        // A piece is asked for once more for each piece that it refers to.
-        while let Some(id) = open.last().copied() {
+        let mut open: Vec<(ObjectIdentifier, Option<Vec<u8>>)> = vec![(*id, None)];
+        while let Some((id, content)) = open.pop() {
             if incoming.has_piece(&id)? {
-                open.pop();
                 continue;
             }
-            let content = self.piece_of_cloud(&id)?;
+            let content = match content {
+                Some(content) => content,
+                None => self.piece_of_cloud(&id)?,
+            };
             let missing = incoming.missing_for(&id, &content)?;
             if missing.is_empty() {
                 incoming.add_pieces(&[(id, &content)])?;
-                open.pop();
                 continue;
             }
-            if missing.iter().any(|needed| open.contains(needed)) {
-                let what = format!("piece {:?} of the cloud refers to itself", id.digest);
-                return Err(Error::new(ErrorKind::Damaged, what));
-            }
-            open.extend(missing);
+            // Once more, when they are here.
+            open.push((id, Some(content)));
+            open.extend(missing.into_iter().map(|needed| (needed, None)));
         }
         Ok(())
     }
 
     fn piece_of_cloud(&mut self, id: &ObjectIdentifier) -> Result<Vec<u8>> {
         let is_known = |index: &PieceIndex| index.pieces.contains_key(&key_of(id));
-        if !self.index.as_ref().is_some_and(is_known) {
-            self.read_headers()?;
-        }
+        let mut index = self.index.take().unwrap_or_default();
+        let read = match is_known(&index) {
+            true => Ok(()),
+            false => self.read_headers(&mut index),
+        };
+        let content = read.and_then(|()| self.indexed_piece(id, &mut index));
+        // What is in it by now is right, whatever has failed.
+        self.index = Some(index);
+        content
+    }
+
+    fn indexed_piece(&self, id: &ObjectIdentifier, index: &mut PieceIndex) -> Result<Vec<u8>> {
         let none = || {
             let what = format!("piece {:?} is neither here nor in the cloud", id.digest);
             Error::from(larder_pages::Error::new(
@@ -77,10 +87,13 @@ impl PageSync {
                 what,
             ))
         };
-        let index = self.index.get_or_insert_default();
         let (at, place) = *index.pieces.get(&key_of(id)).ok_or_else(none)?;
-        let (device, number) = *index.segments.get(at as usize).ok_or_else(none)?;
-        let segment = self.segment(device, number)?.ok_or_else(none)?;
+        if index.open.as_ref().is_none_or(|(open, _)| *open != at) {
+            let (device, number) = *index.segments.get(at as usize).ok_or_else(none)?;
+            let segment = self.segment(device, number)?.ok_or_else(none)?;
+            index.open = Some((at, segment));
+        }
+        let (_, segment) = index.open.as_ref().ok_or_else(none)?;
         let piece = segment.header.pieces.get(place as usize);
         if piece.is_none_or(|piece| piece.id != *id) {
             return Err(none());
@@ -91,10 +104,9 @@ impl PageSync {
 
     /// Reads the headers of segments that were not there before, also of those that no commit has followed yet: values that a device has from another
     /// one come in such.
-    fn read_headers(&mut self) -> Result<()> {
+    fn read_headers(&self, index: &mut PieceIndex) -> Result<()> {
         let mut devices = self.devices()?;
         devices.extend(self.position.0.keys());
-        let mut index = self.index.take().unwrap_or_default();
         for device in devices {
             let last = self.position.of(device).number;
             let read = index.read.get(&device).copied().unwrap_or(0);
@@ -119,7 +131,6 @@ impl PageSync {
                 index.read.insert(device, number);
             }
         }
-        self.index = Some(index);
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ use crate::device::DeviceId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Last, Position};
 use crate::seal::{CloudKey, PLAIN, Seal};
-use crate::segment::{Place, Segment};
+use crate::segment::{Place, Segment, SegmentMax};
 use fetch::PieceIndex;
 use larder_pages::{MergePolicy, Page, PageId};
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ pub struct PageSync {
     index: Option<PieceIndex>,
     status: StatusReader,
     failures: u32,
+    segment_max: SegmentMax,
 }
 
 /// What a round has done.
@@ -137,7 +138,14 @@ impl PageSync {
             index: None,
             status: StatusReader::default(),
             failures: 0,
+            segment_max: SegmentMax::default(),
         })
+    }
+
+    /// Lets segments have so many bytes and pieces: for tests, in which a commit is to be many segments.
+    #[doc(hidden)]
+    pub fn set_segment_max(&mut self, body_len: usize, pieces: usize) {
+        self.segment_max = SegmentMax { body_len, pieces };
     }
 
     /// The name that this device has.
@@ -160,18 +168,26 @@ impl PageSync {
         (self.failures > 0).then(|| status::wait_after(self.failures))
     }
 
-    /// Takes what is new, merges, puts what is new.
+    /// Takes what is new, merges, puts what is new. If it is only what one other device has written that cannot be taken ([`Error::device`]), that is
+    /// the error at the end.
     ///
     /// # Errors
     /// Those of [`download`](Self::download), of [`Page::merge`] and of [`upload`](Self::upload).
     pub fn run(&mut self, policy: &mut MergePolicy<'_>) -> Result<Round> {
-        let downloaded = self.download()?;
+        let downloaded = match self.download() {
+            Err(error) if error.device().is_none() => return Err(error),
+            downloaded => downloaded,
+        };
+        let failures = self.failures;
         let merged = self.page.merge(policy)?;
+        let uploaded = self.upload()?;
+        // That something was put does not end the waiting for what cannot be taken.
+        self.failures = failures;
         Ok(Round {
-            downloaded,
+            downloaded: downloaded?,
             merged: merged.merged,
             is_one: merged.is_one,
-            uploaded: self.upload()?,
+            uploaded,
         })
     }
 
@@ -181,13 +197,19 @@ impl PageSync {
     /// # Errors
     /// [`Page`](ErrorKind::Page).
     pub fn start_over(&mut self) -> Result<()> {
-        self.page
-            .set_sync_metadata(POSITION, &Position::default().encode())?;
-        self.page.set_sync_metadata(DEVICE, &self.fresh.0)?;
+        // The position last: what is cut off in the middle is still one of a cloud that was erased, and begun again.
         self.page.forget_synced()?;
+        self.take_name(self.fresh)?;
+        self.save_position(&Position::default())?;
         self.position = Position::default();
-        self.device = self.fresh;
         self.index = None;
+        Ok(())
+    }
+
+    /// Has another name from now on.
+    fn take_name(&mut self, device: DeviceId) -> Result<()> {
+        self.page.set_sync_metadata(DEVICE, &device.0)?;
+        self.device = device;
         Ok(())
     }
 
@@ -200,12 +222,30 @@ impl PageSync {
     }
 
     fn segment(&self, device: DeviceId, number: u64) -> Result<Option<Segment>> {
-        Segment::open(
-            &*self.cloud,
-            &self.folder,
-            self.place(device, number),
-            &self.seal,
-        )
+        let place = self.place(device, number);
+        let opened = Segment::open(&*self.cloud, &self.folder, place, &self.seal);
+        opened.map_err(|error| match error.kind() {
+            ErrorKind::Damaged => self.at_fault(error, device),
+            // The cloud says that its pages are sealed with this key: then it is this segment.
+            ErrorKind::WrongKey if self.has_key_name() => {
+                let error = Error::new(ErrorKind::Damaged, error.to_string());
+                self.at_fault(error, device)
+            }
+            _ => error,
+        })
+    }
+
+    /// An error of what a device has written.
+    fn at_fault(&self, error: Error, device: DeviceId) -> Error {
+        match device == self.device {
+            true => error,
+            false => error.of_device(device),
+        }
+    }
+
+    fn has_key_name(&self) -> bool {
+        let keys = self.cloud.list(KEYS);
+        keys.is_ok_and(|keys| keys.contains(&self.key_name))
     }
 
     fn save_position(&self, position: &Position) -> Result<()> {
@@ -224,17 +264,6 @@ impl PageSync {
             .collect()
     }
 
-    /// Checks that the cloud still has, unchanged, the last segment of each device that is known.
-    fn check_known(&self) -> Result<()> {
-        if self.position.0.is_empty() {
-            self.check_key()?;
-        }
-        for (device, last) in &self.position.0 {
-            self.check_last(*device, *last)?;
-        }
-        Ok(())
-    }
-
     /// Checks that the cloud's pages are sealed with this key, as far as it says with which they are.
     fn check_key(&self) -> Result<()> {
         let keys = self.cloud.list(KEYS)?;
@@ -249,6 +278,7 @@ impl PageSync {
         Err(Error::new(ErrorKind::WrongKey, what))
     }
 
+    /// Checks that the cloud still has, unchanged, the last segment of a device that is known.
     fn check_last(&self, device: DeviceId, last: Last) -> Result<()> {
         if last == Last::NONE {
             return Ok(());
@@ -265,7 +295,7 @@ impl PageSync {
             true => Ok(()),
             false => {
                 let what = format!("{} of the cloud was another segment before", segment.name());
-                Err(Error::new(ErrorKind::Rewritten, what))
+                Err(self.at_fault(Error::new(ErrorKind::Rewritten, what), device))
             }
         }
     }

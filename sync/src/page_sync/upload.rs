@@ -62,6 +62,8 @@ impl PageSync {
             return Ok(Uploaded::default());
         }
         self.check_last(self.device, self.position.of(self.device))?;
+        self.take_own()?;
+        let commits = self.page.unsynced_commits()?;
         self.register()?;
         let mut run = Run {
             writer: self.writer(),
@@ -78,7 +80,9 @@ impl PageSync {
 
     /// Puts the names of the key and of this device where the others look for them.
     fn register(&mut self) -> Result<()> {
-        self.page.set_sync_metadata(DEVICE, &self.device.0)?;
+        if self.page.sync_metadata(DEVICE)?.is_none() {
+            self.take_name(self.device)?;
+        }
         if self.position.of(self.device) == Last::NONE {
             self.check_key()?;
             self.cloud.put(&format!("{KEYS}/{}", self.key_name), &[])?;
@@ -91,7 +95,7 @@ impl PageSync {
     fn writer(&self) -> SegmentWriter {
         let last = self.position.of(self.device);
         let place = self.place(self.device, last.number + 1);
-        SegmentWriter::new(place, last, self.seen())
+        SegmentWriter::new(place, last, self.seen(), self.segment_max)
     }
 
     /// Puts the first of these commits: how many.
@@ -203,7 +207,7 @@ impl PageSync {
         let (bytes, last) = run.writer.finish(&self.seal)?;
         let name = format!("{}/{}", self.folder, run.writer.header.place.name());
         if self.cloud.put(&name, &bytes)? == Put::Taken {
-            let there = self.cloud.read(&name, 0..u64::MAX)?;
+            let there = self.cloud.read(&name, 0..bytes.len() as u64 + 1)?;
             // It may be what was put before this process could write that down.
             if there.as_deref() != Some(&bytes[..]) {
                 return self.rename_device();
@@ -238,8 +242,7 @@ impl PageSync {
             let what = "another device has the name that this one was given: give it a random one";
             return Err(Error::new(ErrorKind::Usage, what));
         }
-        self.device = self.fresh;
-        self.page.set_sync_metadata(DEVICE, &self.device.0)?;
+        self.take_name(self.fresh)?;
         let what = "another device had this one's name, and it has a new one: try again";
         Err(Error::new(ErrorKind::Unavailable, what))
     }

@@ -70,6 +70,13 @@ impl Header {
         let mut seen = BTreeMap::new();
         for _ in 0..reader.count(SEEN_LEN)? {
             let device = DeviceId(reader.array()?);
+            // They ascend, each once.
+            if seen
+                .last_key_value()
+                .is_some_and(|(last, _)| *last >= device)
+            {
+                return None;
+            }
             seen.insert(device, reader.u64()?);
         }
         let mut pieces = Vec::new();
@@ -106,5 +113,49 @@ impl Header {
     /// What the next header of the device has of this one.
     pub(super) fn hash_of(bytes: &[u8]) -> [u8; 32] {
         Sha256::digest(bytes).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use larder_pages::{ObjectType, PieceType};
+
+    #[test]
+    fn a_header_is_read_back_and_anything_else_is_none_or_another() {
+        let piece = |number: u8, is_lazy| {
+            let digest = ObjectDigest::of(PieceType::Chunk, ObjectType::Blob, &[number; 50]);
+            PieceEntry {
+                id: ObjectIdentifier::new(digest),
+                is_lazy,
+                sealed_len: u32::from(number) << 8,
+            }
+        };
+        let header = Header {
+            place: Place {
+                page: PageId([1; 16]),
+                device: DeviceId([2; 16]),
+                number: 3,
+            },
+            previous: [4; 32],
+            seen: [(DeviceId([5; 16]), 6), (DeviceId([7; 16]), 8)].into(),
+            pieces: vec![piece(9, false), piece(10, true)],
+            commits: vec![vec![11; 70], Vec::new()],
+        };
+        let bytes = header.encode();
+        assert_eq!(Header::decode(&bytes).as_ref(), Some(&header));
+        for len in 0..bytes.len() {
+            assert_eq!(Header::decode(&bytes[..len]), None, "{len}");
+        }
+        assert_eq!(Header::decode(&[&bytes[..], &[0]].concat()), None);
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << bit;
+                if let Some(read) = Header::decode(&changed) {
+                    assert_eq!(read.encode(), changed, "byte {at}, bit {bit}");
+                }
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ mod write;
 
 pub(crate) use place::Place;
 pub(crate) use read::Segment;
-pub(crate) use write::SegmentWriter;
+pub(crate) use write::{SegmentMax, SegmentWriter};
 
 /// What a segment begins with.
 const MAGIC: [u8; 8] = *b"LRDRSYN\x01";

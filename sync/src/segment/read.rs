@@ -7,6 +7,7 @@ use crate::cloud::{Cloud, OBJECT_LEN_MAX};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Last;
 use crate::seal::Seal;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// So much of a segment is read first: with most, the header is in it.
@@ -19,8 +20,8 @@ pub(crate) struct Segment {
     /// What the next one is behind.
     pub(crate) last: Last,
     name: String,
-    /// Where the contents begin.
-    body_start: u64,
+    /// Where the content of each piece begins, and where that of the last ends.
+    starts: Vec<u64>,
     /// The bytes that are known, from the front.
     start: Vec<u8>,
 }
@@ -81,6 +82,16 @@ impl Segment {
         if header.place != place {
             return Err(damaged("it is another segment"));
         }
+        let mut end = body_start as u64;
+        let mut starts = Vec::with_capacity(header.pieces.len() + 1);
+        starts.push(end);
+        for piece in &header.pieces {
+            end += u64::from(piece.sealed_len);
+            starts.push(end);
+        }
+        if end > OBJECT_LEN_MAX as u64 {
+            return Err(damaged("it is said to be too long"));
+        }
         Ok(Some(Segment {
             last: Last {
                 number: place.number,
@@ -88,7 +99,7 @@ impl Segment {
             },
             header,
             name,
-            body_start: body_start as u64,
+            starts,
             start,
         }))
     }
@@ -97,27 +108,18 @@ impl Segment {
         &self.name
     }
 
-    /// Where the content of a piece lies.
-    fn range_of(&self, index: usize) -> Option<Range<u64>> {
-        let before = self.header.pieces.get(..index)?.iter();
-        let start = self.body_start + before.map(|piece| u64::from(piece.sealed_len)).sum::<u64>();
-        let len = u64::from(self.header.pieces.get(index)?.sealed_len);
-        Some(start..start + len)
-    }
-
-    fn bytes(&self, cloud: &dyn Cloud, range: Range<u64>) -> Result<Vec<u8>> {
-        let cut = || Error::damaged(&self.name, "it is cut");
-        if range.end > OBJECT_LEN_MAX as u64 {
-            return Err(Error::damaged(&self.name, "it is said to be too long"));
+    /// Bytes of it, of which the first are known.
+    fn bytes(&self, cloud: &dyn Cloud, range: Range<u64>) -> Result<Cow<'_, [u8]>> {
+        let (start, end) = (range.start as usize, range.end as usize);
+        if let Some(known) = self.start.get(start..end) {
+            return Ok(Cow::Borrowed(known));
         }
-        let known = self.start.get(range.start as usize..range.end as usize);
-        if let Some(known) = known {
-            return Ok(known.to_vec());
-        }
-        let bytes = cloud.read(&self.name, range.clone())?.ok_or_else(cut)?;
-        match bytes.len() as u64 == range.end - range.start {
-            true => Ok(bytes),
-            false => Err(cut()),
+        let mut bytes = self.start.get(start..).unwrap_or_default().to_vec();
+        let rest = cloud.read(&self.name, range.start + bytes.len() as u64..range.end)?;
+        bytes.extend(rest.unwrap_or_default());
+        match bytes.len() == end - start {
+            true => Ok(Cow::Owned(bytes)),
+            false => Err(Error::damaged(&self.name, "it is cut")),
         }
     }
 
@@ -134,9 +136,9 @@ impl Segment {
                 continue;
             };
             let none = || Error::new(ErrorKind::Usage, "a piece that is not in the segment");
-            let whole = self.range_of(*first).ok_or_else(none)?.start
-                ..self.range_of(*last).ok_or_else(none)?.end;
-            let bytes = self.bytes(cloud, whole)?;
+            let start = *self.starts.get(*first).ok_or_else(none)?;
+            let end = *self.starts.get(*last + 1).ok_or_else(none)?;
+            let bytes = self.bytes(cloud, start..end)?;
             let mut rest = &bytes[..];
             for index in run {
                 let piece = self.header.pieces.get(*index).ok_or_else(none)?;

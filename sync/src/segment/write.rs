@@ -10,10 +10,21 @@ use crate::seal::{Seal, padded_len};
 use larder_pages::{CommitId, ObjectIdentifier};
 use std::collections::BTreeMap;
 
-/// A segment has no more bytes of pieces than this and one piece.
-const BODY_LEN_MAX: usize = if cfg!(test) { 100 << 10 } else { 1 << 20 };
-/// Nor more pieces.
-const PIECES_MAX: usize = if cfg!(test) { 30 } else { 8192 };
+/// How much is in a segment, and one piece.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentMax {
+    pub(crate) body_len: usize,
+    pub(crate) pieces: usize,
+}
+
+impl Default for SegmentMax {
+    fn default() -> Self {
+        SegmentMax {
+            body_len: 1 << 20,
+            pieces: 8192,
+        }
+    }
+}
 
 /// A segment that is being made. Its place is known from the beginning: the pieces are sealed for it as they come.
 #[derive(Debug)]
@@ -22,10 +33,16 @@ pub(crate) struct SegmentWriter {
     /// The ids of the commits in the header.
     pub(crate) commits: Vec<CommitId>,
     body: Vec<u8>,
+    max: SegmentMax,
 }
 
 impl SegmentWriter {
-    pub(crate) fn new(place: Place, previous: Last, seen: BTreeMap<DeviceId, u64>) -> Self {
+    pub(crate) fn new(
+        place: Place,
+        previous: Last,
+        seen: BTreeMap<DeviceId, u64>,
+        max: SegmentMax,
+    ) -> Self {
         SegmentWriter {
             header: Header {
                 place,
@@ -36,6 +53,7 @@ impl SegmentWriter {
             },
             commits: Vec::new(),
             body: Vec::new(),
+            max,
         }
     }
 
@@ -45,7 +63,7 @@ impl SegmentWriter {
 
     /// Whether it has enough pieces.
     pub(crate) fn is_full(&self) -> bool {
-        self.body.len() >= BODY_LEN_MAX || self.header.pieces.len() >= PIECES_MAX
+        self.body.len() >= self.max.body_len || self.header.pieces.len() >= self.max.pieces
     }
 
     pub(crate) fn push_piece(

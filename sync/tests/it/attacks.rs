@@ -4,9 +4,10 @@ use crate::device::{Device, PAGE, key, open_page};
 use crate::random::value;
 use crate::shared::{Names, Replica, Replicas};
 use larder_fixtures::random::Random;
-use larder_leveldb::storage::{CrashImage, MemoryFileSystem};
+use larder_leveldb::storage::{CrashImage, FileSystem, MemoryFileSystem};
 use larder_pages::PageId;
-use larder_sync::{CloudKey, DeviceId, ErrorKind, PageSync};
+use larder_sync::{Cloud, CloudKey, DeviceId, ErrorKind, FolderCloud, PageSync};
+use std::path::Path;
 use std::sync::Arc;
 
 fn filled(cloud: &Arc<Replica>, secret: Option<&CloudKey>) -> Device {
@@ -304,8 +305,8 @@ fn a_copied_page_becomes_a_device_of_its_own() {
     one.put(b"one", b"1", 50);
     two.put(b"two", b"2", 51);
     one.run().unwrap();
-    // It meets segments under its name that it has not written, and takes them as another's would be.
-    two.sync.upload().unwrap_err();
+    // It meets segments under its name that it has not written: it takes them, and has another name.
+    two.run().unwrap();
     assert_ne!(one.sync.device(), two.sync.device());
     for device in [&mut two, &mut one] {
         device.run().unwrap();
@@ -366,4 +367,50 @@ fn a_cloud_that_was_erased_is_named_after_a_restart_as_well() {
         let mut device = device.restarted(cloud.clone(), None, name);
         assert_eq!(device.run().unwrap_err().kind(), ErrorKind::Erased);
     }
+}
+
+/// One device's disk or program spoils its own segments; the others go on.
+#[test]
+fn a_damaged_segment_stops_nobody_but_its_device() {
+    for is_known in [true, false] {
+        let cloud = Replicas::new(1).of(0);
+        let mut good = Device::new(cloud.clone(), None, 2);
+        let mut reader = Device::new(cloud.clone(), None, 3);
+        let mut bad = Device::new(cloud.clone(), None, 1);
+        bad.put(b"bad", b"before", 1);
+        bad.run().unwrap();
+        if is_known {
+            reader.run().unwrap();
+        }
+        let spoilt = segments(&cloud.names.lock().unwrap()).pop().unwrap();
+        cloud.names.lock().unwrap().get_mut(&spoilt).unwrap()[60] ^= 1;
+        good.put(b"good", b"of another", 2);
+        let error = good.run().unwrap_err();
+        assert_eq!(
+            (error.kind(), error.device()),
+            (ErrorKind::Damaged, Some(DeviceId([1; 16])))
+        );
+        reader.put(b"mine", b"of the reader", 3);
+        for _ in 0..2 {
+            assert_eq!(reader.run().unwrap_err().kind(), ErrorKind::Damaged);
+            assert_eq!(good.run().unwrap_err().kind(), ErrorKind::Damaged);
+        }
+        assert_eq!(reader.map()[&b"good"[..]], b"of another");
+        // What was written on top of what the bad one wrote waits for it.
+        assert_eq!(good.map().contains_key(&b"mine"[..]), !is_known);
+        assert_eq!(reader.map().contains_key(&b"bad"[..]), is_known);
+    }
+}
+
+#[test]
+fn a_file_that_is_too_long_for_a_segment_is_not_read_whole() {
+    let files = Arc::new(MemoryFileSystem::new());
+    let cloud = FolderCloud::open(files.clone(), Path::new("cloud")).unwrap();
+    let mut file = files.create(Path::new("cloud/long")).unwrap();
+    for _ in 0..9 {
+        file.append(&vec![7; 1 << 20]).unwrap();
+    }
+    drop(file);
+    let read = cloud.read("long", 0..u64::MAX).unwrap().unwrap();
+    assert_eq!(read.len(), (4 << 20) + 1);
 }

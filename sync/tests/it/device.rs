@@ -32,6 +32,9 @@ pub(crate) fn key() -> CloudKey {
     CloudKey::new([9; 32])
 }
 
+/// Small, so that a commit is several segments.
+pub(crate) const SEGMENT_MAX: (usize, usize) = (100 << 10, 30);
+
 pub(crate) struct Device {
     pub(crate) files: Arc<MemoryFileSystem>,
     pub(crate) page: Page,
@@ -50,7 +53,10 @@ impl Device {
         name: u8,
     ) -> Device {
         let page = open_page(files.clone()).unwrap();
-        let sync = PageSync::open(page.clone(), PAGE, cloud, key, DeviceId([name; 16])).unwrap();
+        let mut sync =
+            PageSync::open(page.clone(), PAGE, cloud, key, DeviceId([name; 16])).unwrap();
+        let (body_len, pieces) = SEGMENT_MAX;
+        sync.set_segment_max(body_len, pieces);
         Device { files, page, sync }
     }
 

@@ -190,6 +190,7 @@ fn two_heads_are_not_uploaded_before_they_are_merged() {
 fn a_commit_of_many_pieces_comes_before_the_next() {
     let cloud = Replicas::new(1).of(0);
     let mut writer = Device::new(cloud.clone(), None, 1);
+    writer.sync.set_segment_max(1 << 20, 8192);
     let mut heads = Vec::new();
     for number in 1..=2_u8 {
         let mut journal = writer.page.begin().unwrap();
@@ -252,4 +253,38 @@ fn pieces_without_their_commit_are_taken_again_after_a_restart() {
     reader.run().unwrap();
     assert_eq!(reader.head(), commit);
     assert!(reader.map() == writer.map());
+}
+
+/// A piece that a device has, and another has put without its commit yet, is put by this one as well: a third may see nothing of the other.
+#[test]
+fn what_another_device_has_begun_to_put_is_not_relied_on() {
+    let cloud = Replicas::new(1).of(0);
+    let shared = [5; 5000];
+    let mut begun = Device::new(cloud.clone(), None, 1);
+    let mut journal = begun.page.begin().unwrap();
+    for number in 0..100_u8 {
+        journal.put(&[number], &[number; 4000]).unwrap();
+    }
+    journal.put(b"shared", &shared).unwrap();
+    begun.page.commit(journal, Timestamp(1)).unwrap();
+    begun.run().unwrap();
+    let is_content = |names: &crate::shared::Names| -> Vec<String> {
+        let names = names.iter().filter(|(_, bytes)| !bytes.is_empty());
+        names.map(|(name, _)| name.clone()).collect()
+    };
+    let of_begun = is_content(&cloud.names.lock().unwrap());
+    assert!(of_begun.len() > 3);
+    cloud.names.lock().unwrap().remove(of_begun.last().unwrap());
+    let mut other = Device::new(cloud.clone(), None, 2);
+    other.put(b"other", b"a commit", 2);
+    other.run().unwrap();
+    let mut writer = Device::new(cloud.clone(), None, 3);
+    writer.put(b"mine", &shared, 3);
+    writer.run().unwrap();
+    for name in &of_begun {
+        cloud.names.lock().unwrap().remove(name);
+    }
+    let mut reader = Device::new(cloud, None, 4);
+    reader.run().unwrap();
+    assert_eq!(reader.map()[&b"mine"[..]], shared);
 }

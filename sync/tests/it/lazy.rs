@@ -99,3 +99,24 @@ fn a_value_that_comes_of_a_peer_goes_to_a_cloud_that_has_lost_it() {
     three.sync.fetch(&value).unwrap();
     assert!(snapshot.get(b"film").unwrap().unwrap() == film);
 }
+
+/// Its parts come again and again, and so do parts of its index beside what is in them.
+#[test]
+fn a_value_of_parts_that_come_again_is_fetched() {
+    let clouds = Replicas::new(1);
+    let mut one = Device::new(clouds.of(0), None, 1);
+    let mut two = Device::new(clouds.of(0), None, 2);
+    let (a, b) = (noise(100_000), noise(90_001));
+    let film = [&a[..], &b, &a, &a, &b, &b, &a, &b].concat().repeat(3);
+    let mut journal = one.page.begin().unwrap();
+    journal
+        .put_with_priority(b"film", &film, Priority::Lazy)
+        .unwrap();
+    one.page.commit(journal, Timestamp(1)).unwrap();
+    one.run().unwrap();
+    two.run().unwrap();
+    let snapshot = two.page.snapshot(&two.head(), b"");
+    let value = snapshot.entry(b"film").unwrap().unwrap().value;
+    two.sync.fetch(&value).unwrap();
+    assert!(snapshot.get(b"film").unwrap().unwrap() == film);
+}
