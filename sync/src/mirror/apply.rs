@@ -1,11 +1,12 @@
 //! From the page into the database: what other devices have changed, as changes from the source.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use larder_idb::codec::feed;
 use larder_idb::{
-    JsString, Key, Request, Transaction, TransactionDurability, TransactionMode, TransactionOptions,
+    JsString, Key, ObjectStore, Request, Transaction, TransactionDurability, TransactionMode,
+    TransactionOptions,
 };
 use larder_pages::{Commit, Entry, Snapshot, Timestamp};
 
@@ -32,7 +33,13 @@ struct Round<'a> {
     applied: Applied,
     open: Vec<(Incoming, Request<Key>)>,
     refused: Refused,
-    generators: BTreeMap<JsString, Generator>,
+    object_stores: BTreeMap<JsString, Target>,
+}
+
+/// An object store of the database.
+struct Target {
+    object_store: ObjectStore,
+    generator: Option<Generator>,
 }
 
 impl Mirror {
@@ -91,7 +98,8 @@ impl Mirror {
     /// `None` if the database was changed since it was taken.
     async fn apply_round(&mut self) -> Result<Option<Applied>> {
         let heads = self.page.heads();
-        let Some(head) = heads.last() else {
+        // Another one may have come since they were merged.
+        let [head] = &heads[..] else {
             return Ok(None);
         };
         let is_waiting = (self.state.apart.values()).any(|apart| !apart.reason.is_here());
@@ -112,10 +120,15 @@ impl Mirror {
             applied: Applied::default(),
             open: Vec::new(),
             refused: Vec::new(),
-            generators: BTreeMap::new(),
+            object_stores: BTreeMap::new(),
         };
-        round.note_generators().await?;
+        round.open().await?;
         round.apply(head).await?;
+        let is_idle = round.applied == Applied::default() && round.state == self.state;
+        if is_idle && head.id() == self.state.commit {
+            round.transaction.abort(None)?;
+            return Ok(Some(round.applied));
+        }
         let (state, applied) = round.end(head).await?;
         self.page
             .set_sync_metadata(&self.row_name(), &state.encode())?;
@@ -125,14 +138,19 @@ impl Mirror {
 }
 
 impl Round<'_> {
-    async fn note_generators(&mut self) -> Result<()> {
+    async fn open(&mut self) -> Result<()> {
         for name in self.mirror.connection.object_store_names() {
             let object_store = self.transaction.object_store(&name)?;
-            if object_store.auto_increment() {
-                let device_number = self.mirror.options.device_number;
-                let generator = Generator::of(&object_store, device_number).await?;
-                self.generators.insert(name, generator);
-            }
+            let device_number = self.mirror.options.device_number;
+            let generator = match object_store.auto_increment() {
+                true => Some(Generator::of(&object_store, device_number).await?),
+                false => None,
+            };
+            let target = Target {
+                object_store,
+                generator,
+            };
+            self.object_stores.insert(name, target);
         }
         Ok(())
     }
@@ -158,10 +176,10 @@ impl Round<'_> {
         self.join().await?;
         self.flush().await?;
         let may_replace = !self.refused.is_empty();
-        let known: Vec<Vec<u8>> = (self.refused.iter())
+        let known: BTreeSet<Vec<u8>> = (self.refused.iter())
             .map(|(incoming, _)| incoming.entry_key.clone())
             .collect();
-        for entry_key in waiting.iter().filter(|key| !known.contains(key)) {
+        for entry_key in waiting.iter().filter(|key| !known.contains(*key)) {
             let Some(apart) = self.state.apart.get(entry_key).cloned() else {
                 continue;
             };
@@ -227,16 +245,12 @@ impl Round<'_> {
 
     /// The record of an entry; `None` if it cannot be put, which has been noted.
     fn incoming(&mut self, entry_key: &[u8], entry: &Entry) -> Result<Option<Incoming>> {
-        let page = &self.mirror.page;
-        let stored = Stored::read(page, &self.head, entry_key, entry.value, 0);
-        let incoming =
-            stored.and_then(|stored| Incoming::new(&self.transaction, entry_key.to_vec(), stored));
-        match incoming {
-            Ok(Some(incoming)) => Ok(Some(incoming)),
+        match self.read(entry_key, entry) {
             Ok(None) => {
                 self.applied.without_store += 1;
                 Ok(None)
             }
+            Ok(incoming) => Ok(incoming),
             Err(Error::Malformed { what }) => {
                 let reason = Reason::Refused(what);
                 let is_unseen = true;
@@ -246,6 +260,22 @@ impl Round<'_> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// `None` if the database has not the record's object store.
+    fn read(&self, entry_key: &[u8], entry: &Entry) -> Result<Option<Incoming>> {
+        let place = place(entry_key)?;
+        let Some(target) = self.object_stores.get(&place.object_store) else {
+            return Ok(None);
+        };
+        let page = &self.mirror.page;
+        let stored = Stored::read(page, &self.head, entry_key, entry.value, 0)?;
+        Ok(Some(Incoming {
+            object_store: target.object_store.clone(),
+            key: stored.key(entry_key, &place)?,
+            entry_key: entry_key.to_vec(),
+            stored,
+        }))
     }
 
     /// Whether the database has something at a key that the page has not: then it stays, and the page's is unseen.
@@ -270,7 +300,8 @@ impl Round<'_> {
     }
 
     async fn put_incoming(&mut self, incoming: Incoming) -> Result<()> {
-        if let Some(generator) = self.generators.get_mut(&incoming.object_store.name()) {
+        let target = self.object_stores.get_mut(&incoming.object_store.name());
+        if let Some(generator) = target.and_then(|target| target.generator.as_mut()) {
             generator.meet(&incoming.key);
         }
         let request = match incoming.value()? {
@@ -314,28 +345,34 @@ impl Round<'_> {
             // It was not applied either.
             Err(_) => return Ok(()),
         };
-        let names = self.mirror.connection.object_store_names();
-        if !names.contains(&place.object_store) {
+        let Some(target) = self.object_stores.get(&place.object_store) else {
             self.applied.without_store += 1;
             return Ok(());
-        }
-        let key = match place.key {
-            Some(key) => key,
+        };
+        let key = match &place.key {
+            Some(key) => key.clone(),
             None => {
-                let at = &self.mirror.at;
                 let page = &self.mirror.page;
-                Stored::read(page, at, entry_key, old.value, 0)?.key(entry_key)?
+                let stored = Stored::read(page, &self.mirror.at, entry_key, old.value, 0);
+                match stored.and_then(|stored| stored.key(entry_key, &place)) {
+                    // It was not applied either.
+                    Err(Error::Malformed { .. }) => return Ok(()),
+                    key => key?,
+                }
             }
         };
-        let object_store = self.transaction.object_store(&place.object_store)?;
-        object_store.delete(key)?.detach();
+        target.object_store.delete(key)?.detach();
         self.applied.removed += 1;
         Ok(())
     }
 
     async fn end(self, head: &Commit) -> Result<(State, Applied)> {
-        for (name, generator) in &self.generators {
-            generator.set(&self.transaction.object_store(name)?).await?;
+        for target in self.object_stores.values() {
+            if let Some(generator) = &target.generator
+                && generator.moves()
+            {
+                generator.set(&target.object_store).await?;
+            }
         }
         let mut state = self.state;
         state.step += 1;

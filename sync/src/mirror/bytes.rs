@@ -1,16 +1,35 @@
 //! Numbers, bytes and strings in the entries of a mirror (`docs/format/sync.md`).
 
+use larder_idb::codec::ErrorKind;
+use larder_idb::codec::primitive::var_int;
 use larder_idb::{JsString, KeyPath};
 
-use super::error::{Error, Result};
+use super::error::Error;
+use crate::bytes::Reader;
 
-/// Appends a number: seven bits in a byte, the lowest first, the top bit set but in the last.
-pub(super) fn put_number(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push((number & 0x7f) as u8 | 0x80);
-        number >>= 7;
+/// Why bytes are not what they should be.
+#[derive(Debug)]
+pub(super) enum Bad {
+    /// They end too early.
+    Cut,
+    /// They mean nothing, however they go on.
+    Wrong(String),
+}
+
+impl From<Bad> for Error {
+    fn from(bad: Bad) -> Self {
+        match bad {
+            Bad::Cut => Self::malformed("the bytes end too early"),
+            Bad::Wrong(what) => Self::malformed(what),
+        }
     }
-    out.push(number as u8);
+}
+
+type Result<T, E = Bad> = std::result::Result<T, E>;
+
+/// Appends a number below 2^63: seven bits in a byte, the lowest first, the top bit set but in the last.
+pub(super) fn put_number(number: u64, out: &mut Vec<u8>) {
+    var_int::encode(i64::try_from(number).unwrap_or(i64::MAX), out);
 }
 
 /// Appends bytes behind their length.
@@ -51,16 +70,14 @@ pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl<'a> Bytes<'a> {
     pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
-        let split = self.0.split_at_checked(len);
-        let (taken, rest) = split.ok_or_else(cut)?;
-        self.0 = rest;
+        let mut reader = Reader(self.0);
+        let taken = reader.take(len).ok_or(Bad::Cut)?;
+        self.0 = reader.0;
         Ok(taken)
     }
 
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or_else(cut)?;
-        self.0 = rest;
-        Ok(*taken)
+        self.take(N)?.try_into().map_err(|_| Bad::Cut)
     }
 
     pub(super) fn byte(&mut self) -> Result<u8> {
@@ -71,29 +88,21 @@ impl<'a> Bytes<'a> {
         match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(Error::malformed(format!(
-                "{other} where yes or no is meant"
-            ))),
+            other => Err(Bad::Wrong(format!("{other} where yes or no is meant"))),
         }
     }
 
     pub(super) fn number(&mut self) -> Result<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            if shift == 63 && byte > 1 {
-                break;
-            }
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err(Error::malformed("a number of more than 64 bits"))
+        let (number, rest) = var_int::decode(self.0).map_err(|error| match error.kind() {
+            ErrorKind::Truncated { .. } => Bad::Cut,
+            _ => Bad::Wrong(error.to_string()),
+        })?;
+        self.0 = rest;
+        u64::try_from(number).map_err(|_| Bad::Wrong(format!("the number {number}")))
     }
 
     pub(super) fn len(&mut self) -> Result<usize> {
-        usize::try_from(self.number()?).map_err(|_| cut())
+        usize::try_from(self.number()?).map_err(|_| Bad::Cut)
     }
 
     pub(super) fn bytes(&mut self) -> Result<&'a [u8]> {
@@ -102,7 +111,7 @@ impl<'a> Bytes<'a> {
     }
 
     pub(super) fn string(&mut self) -> Result<JsString> {
-        let len = self.len()?.checked_mul(2).ok_or_else(cut)?;
+        let len = self.len()?.checked_mul(2).ok_or(Bad::Cut)?;
         let (units, _) = self.take(len)?.as_chunks();
         Ok(JsString::from_units(
             units.iter().copied().map(u16::from_le_bytes).collect(),
@@ -120,18 +129,14 @@ impl<'a> Bytes<'a> {
                 }
                 KeyPath::Array(paths)
             }
-            other => return Err(Error::malformed(format!("a key path of kind {other}"))),
+            other => return Err(Bad::Wrong(format!("a key path of kind {other}"))),
         })
     }
 
     pub(super) fn end(self) -> Result<()> {
         match self.0.len() {
             0 => Ok(()),
-            left => Err(Error::malformed(format!("{left} bytes behind the end"))),
+            left => Err(Bad::Wrong(format!("{left} bytes behind the end"))),
         }
     }
-}
-
-fn cut() -> Error {
-    Error::malformed("the bytes end too early")
 }

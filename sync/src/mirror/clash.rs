@@ -1,10 +1,9 @@
 //! Records that the database refuses at first: two of them may have to change places in a unique index.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use larder_idb::{ErrorName, Key, ObjectStore, StoredValue, Transaction, Value};
+use larder_idb::{ErrorName, Key, ObjectStore, StoredValue, Value};
 
-use super::entry_key::place;
 use super::error::{Error, Result};
 use super::record::Stored;
 use super::report::Reason;
@@ -13,32 +12,12 @@ use super::report::Reason;
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub(super) entry_key: Vec<u8>,
-    pub(super) stored: Arc<Stored>,
+    pub(super) stored: Stored,
     pub(super) object_store: ObjectStore,
     pub(super) key: Key,
 }
 
 impl Incoming {
-    /// `None` if the database has not the record's object store.
-    pub(super) fn new(
-        transaction: &Transaction,
-        entry_key: Vec<u8>,
-        stored: Stored,
-    ) -> Result<Option<Self>> {
-        let key = stored.key(&entry_key)?;
-        let name = place(&entry_key)?.object_store;
-        let connection = transaction.connection();
-        if !connection.object_store_names().contains(&name) {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            object_store: transaction.object_store(&name)?,
-            stored: Arc::new(stored),
-            entry_key,
-            key,
-        }))
-    }
-
     /// What is to be put, and the key beside it if it is not in it.
     pub(super) fn value(&self) -> Result<std::result::Result<(Value, Option<Key>), Reason>> {
         let (value, is_foreign) = match self.stored.to_value() {
@@ -118,20 +97,19 @@ pub(super) async fn settle(mut refused: Refused, may_replace: bool) -> Result<(u
     if refused.is_empty() || !may_replace {
         return Ok((put, refused));
     }
-    let mut olds: Vec<(Vec<u8>, StoredValue)> = Vec::new();
+    let mut olds: BTreeMap<Vec<u8>, StoredValue> = BTreeMap::new();
     for (incoming, _) in &refused {
         let key = incoming.key.clone();
         if let Some(old) = incoming.object_store.get(key.clone())?.await? {
             incoming.object_store.delete(key)?.await?;
-            olds.push((incoming.entry_key.clone(), old));
+            olds.insert(incoming.entry_key.clone(), old);
         }
     }
     if !olds.is_empty() {
         put += try_again(&mut refused).await?;
     }
     for (incoming, _) in &refused {
-        let old = olds.iter().find(|(of, _)| *of == incoming.entry_key);
-        if let Some((_, old)) = old {
+        if let Some(old) = olds.get(&incoming.entry_key) {
             let objects = old.objects().iter().map(|object| object.to_new());
             let value = Value::with_objects(old.bytes().to_vec(), objects.collect());
             let is_inline = *incoming.object_store.key_path() != larder_idb::KeyPath::Null;

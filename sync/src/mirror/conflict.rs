@@ -10,11 +10,11 @@ use larder_pages::{
     Commit, CommitId, Entry, ObjectReader, Page, Priority, Snapshot, Timestamp, ValueReference,
 };
 
-use super::bytes::{Bytes, put_bytes};
-use super::entry_key::{CONFLICT, LONG_RECORD, of_conflict};
+use super::bytes::{Bad, Bytes, put_bytes};
+use super::entry_key::{CONFLICT, LONG_RECORD, of_conflict, place};
 use super::error::{Error, Result};
 use super::mirror::Mirror;
-use super::record::{Stored, open};
+use super::record::{Stored, open, read_head};
 
 const VERSION: u8 = 1;
 const REMOVED: u8 = 0;
@@ -47,16 +47,12 @@ pub(super) fn entry_of(
         head.extend_from_slice(&commit.id().0);
     }
     put_bytes(entry_key, &mut head);
-    if entry_key.first() == Some(&LONG_RECORD) {
-        let entry = lost.or(kept);
-        let entry = entry.ok_or_else(|| Error::malformed("a conflict without a value"))?;
-        let snapshot = Arc::new(page.snapshot(met[0], b""));
-        let stored = Stored::read(page, &snapshot, entry_key, entry.value, 0)?;
-        let mut key = Vec::new();
-        sortable::encode(&stored.key(entry_key)?, &mut key);
-        put_bytes(&key, &mut head);
-    }
     let Some(lost) = lost else {
+        // A record has its long key in itself; a removal has it of what is kept.
+        if entry_key.first() == Some(&LONG_RECORD) {
+            let kept = kept.ok_or_else(|| Error::malformed("a conflict without a value"))?;
+            put_bytes(&long_key(page, met[0], entry_key, kept)?, &mut head);
+        }
         return Ok((of_conflict(entry_key, REMOVAL), NewValue::Bytes(head)));
     };
     let key = of_conflict(entry_key, lost.value.digest.as_bytes());
@@ -69,6 +65,20 @@ pub(super) fn entry_of(
         false => NewValue::Reference(page.create_value(head.as_slice().chain(reader))?),
     };
     Ok((key, value))
+}
+
+/// The key of a record, sortable; nothing if the record is not as a mirror writes it, which is no reason for not merging what is beside it.
+fn long_key(page: &Page, commit: &Commit, entry_key: &[u8], kept: &Entry) -> Result<Vec<u8>> {
+    let snapshot = Arc::new(page.snapshot(commit, b""));
+    let key = Stored::read(page, &snapshot, entry_key, kept.value, 0)
+        .and_then(|stored| stored.key(entry_key, &place(entry_key)?));
+    let mut bytes = Vec::new();
+    match key {
+        Ok(key) => sortable::encode(&key, &mut bytes),
+        Err(Error::Malformed { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(bytes)
 }
 
 /// A record that two devices have changed: what is in the place of what. [`Mirror::settle`] takes it off the list.
@@ -139,16 +149,24 @@ impl Mirror {
     /// # }
     /// ```
     ///
+    /// One that is not as a mirror writes it is left out; [`conflict_count`](Self::conflict_count) counts it, and
+    /// [`settle_all`](Self::settle_all) takes it off the list.
+    ///
     /// # Errors
-    /// [`Error::Malformed`] if an entry is not as a mirror writes it; if the page fails.
+    /// If the page fails.
     pub fn conflicts(&self) -> Result<Vec<Conflict>> {
         let Some(snapshot) = self.latest() else {
             return Ok(Vec::new());
         };
         let listed = listed(&snapshot)?;
-        listed
-            .map(|entry| read(&self.page, &snapshot, entry?))
-            .collect()
+        let mut conflicts = Vec::new();
+        for entry in listed {
+            match read(&self.page, &snapshot, entry?) {
+                Err(Error::Malformed { .. }) => {}
+                conflict => conflicts.push(conflict?),
+            }
+        }
+        Ok(conflicts)
     }
 
     /// How many conflicts are listed. None of their values is read.
@@ -214,25 +232,24 @@ fn listed(snapshot: &Snapshot) -> Result<impl Iterator<Item = Result<Entry>>> {
 
 fn read(page: &Page, snapshot: &Arc<Snapshot>, entry: Entry) -> Result<Conflict> {
     let mut reader = ObjectReader::open(page.clone(), &entry.value)?;
-    let part = reader.read_range(0, WHOLE_LEN_MAX)?;
-    let mut bytes = Bytes(&part);
-    match bytes.byte()? {
-        VERSION => {}
-        other => return Err(Error::malformed(format!("a conflict of version {other}"))),
-    }
-    let has_value = bytes.byte()? == VALUE;
-    let commits = [CommitId(bytes.array()?), CommitId(bytes.array()?)];
-    let record_key = bytes.bytes()?.to_vec();
-    let place = super::entry_key::place(&record_key)?;
-    let key = match place.key {
-        Some(key) => key,
-        None => sortable::decode_exact(bytes.bytes()?).map_err(larder_idb::Error::from)?,
-    };
-    let start = (part.len() - bytes.0.len()) as u64;
+    let (head, start) = read_head(&mut reader, 0, ConflictHead::decode)?;
+    let ConflictHead {
+        has_value,
+        commits,
+        record_key,
+        long_key,
+    } = head;
+    let place = place(&record_key)?;
     let stored = |value, start| Stored::read(page, snapshot, &record_key, value, start);
     let other = match has_value {
         true => Some(stored(entry.value, start)?),
         false => None,
+    };
+    let key = match (&place.key, &other) {
+        (Some(key), _) => key.clone(),
+        (None, Some(other)) => other.key(&record_key, &place)?,
+        (None, None) => sortable::decode_exact(&long_key)
+            .map_err(|error| Error::malformed(error.to_string()))?,
     };
     let kept = snapshot.entry(&record_key)?;
     let kept = kept.map(|kept| stored(kept.value, 0)).transpose()?;
@@ -244,6 +261,37 @@ fn read(page: &Page, snapshot: &Arc<Snapshot>, entry: Entry) -> Result<Conflict>
         commits,
         entry_key: entry.key,
     })
+}
+
+/// What stands in front of the value that was not kept.
+struct ConflictHead {
+    has_value: bool,
+    commits: [CommitId; 2],
+    record_key: Vec<u8>,
+    /// The record's own key, sortable, if it is in no value.
+    long_key: Vec<u8>,
+}
+
+impl ConflictHead {
+    fn decode(bytes: &mut Bytes<'_>) -> Result<Self, Bad> {
+        match bytes.byte()? {
+            VERSION => {}
+            other => return Err(Bad::Wrong(format!("a conflict of version {other}"))),
+        }
+        let has_value = bytes.byte()? == VALUE;
+        let commits = [CommitId(bytes.array()?), CommitId(bytes.array()?)];
+        let record_key = bytes.bytes()?.to_vec();
+        let long_key = match !has_value && record_key.first() == Some(&LONG_RECORD) {
+            true => bytes.bytes()?.to_vec(),
+            false => Vec::new(),
+        };
+        Ok(Self {
+            has_value,
+            commits,
+            record_key,
+            long_key,
+        })
+    }
 }
 
 /// Values of conflicts come with the page, as those of records do.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// What the functions of a mirror return.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of a mirror's.
 #[derive(Debug, Clone)]

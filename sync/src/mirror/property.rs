@@ -7,7 +7,7 @@ use larder_idb::codec::value::{Decoder, Encoder, Foreign, Object, Overlay, Paylo
 use larder_pages::{Entry, Page, Snapshot};
 use std::sync::Arc;
 
-use super::error::Result;
+use super::error::{Error, Result};
 use super::record::{Head, Stored, alike};
 
 /// Longer values are merged as one.
@@ -33,7 +33,10 @@ pub(super) fn joined(
         if super::record::open(page, entry)?.len() > LEN_MAX {
             return Ok(None);
         }
-        let stored = Stored::read(page, snapshot, entry_key, entry.value, 0)?;
+        let stored = match Stored::read(page, snapshot, entry_key, entry.value, 0) {
+            Err(Error::Malformed { .. }) => return Ok(None),
+            stored => stored?,
+        };
         if !stored.head.objects.is_empty() || !stored.head.is_alike() {
             return Ok(None);
         }

@@ -10,8 +10,8 @@ use larder_idb::{
 };
 use larder_pages::{Entry, ObjectIdentifier, ObjectReader, Page, Snapshot};
 
-use super::bytes::{Bytes, put_bytes, put_number, put_string};
-use super::entry_key::{LONG_RECORD, place};
+use super::bytes::{Bad, Bytes, put_bytes, put_number, put_string};
+use super::entry_key::{LONG_RECORD, Place, of_record};
 use super::error::{Error, Result};
 
 /// The value's bytes are those that every device has for it.
@@ -117,16 +117,16 @@ impl Head {
         out
     }
 
-    fn decode(bytes: &mut Bytes<'_>, has_key: bool) -> Result<Self> {
+    fn decode(bytes: &mut Bytes<'_>, has_key: bool) -> Result<Self, Bad> {
         let is_alike = match bytes.byte()? {
             ALIKE => true,
             AS_FOUND => false,
-            other => return Err(Error::malformed(format!("a record of version {other}"))),
+            other => return Err(Bad::Wrong(format!("a record of version {other}"))),
         };
         let mut key = None;
         if has_key {
             let decoded = sortable::decode_exact(bytes.bytes()?);
-            let decoded = decoded.map_err(|error| Error::malformed(error.to_string()))?;
+            let decoded = decoded.map_err(|error| Bad::Wrong(error.to_string()))?;
             key = Some(decoded);
         }
         let wire = bytes.bytes()?.to_vec();
@@ -137,7 +137,7 @@ impl Head {
             let file = match kind {
                 BLOB => None,
                 FILE => Some((bytes.string()?, i64::from_le_bytes(bytes.array()?))),
-                other => return Err(Error::malformed(format!("an object of kind {other}"))),
+                other => return Err(Bad::Wrong(format!("an object of kind {other}"))),
             };
             objects.push(Info {
                 mime_type,
@@ -186,22 +186,10 @@ impl Stored {
     ) -> Result<Self> {
         let has_key = entry_key.first() == Some(&LONG_RECORD);
         let mut reader = ObjectReader::open(page.clone(), &value)?;
-        let len = reader.len().saturating_sub(offset);
-        let mut wanted = PART_LEN;
-        let (head, head_len) = loop {
-            let at = i64::try_from(offset).unwrap_or(i64::MAX);
-            let part = reader.read_range(at, wanted)?;
-            let mut bytes = Bytes(&part);
-            match Head::decode(&mut bytes, has_key) {
-                Ok(head) => break (head, part.len() - bytes.0.len()),
-                // Perhaps the rest of it comes behind the part.
-                Err(_) if (part.len() as u64) < len => wanted = wanted.saturating_mul(4),
-                Err(error) => return Err(error),
-            }
-        };
+        let (head, start) = read_head(&mut reader, offset, |bytes| Head::decode(bytes, has_key))?;
         let mut contents = head.objects.iter().map(|object| object.len);
         let contents = contents.try_fold(0_u64, u64::checked_add);
-        if contents != Some(len - head_len as u64) {
+        if contents != reader.len().checked_sub(start) {
             let what = "the contents of a record's blobs are not as long as it says";
             return Err(Error::malformed(what));
         }
@@ -210,15 +198,22 @@ impl Stored {
             page: page.clone(),
             _snapshot: Arc::clone(snapshot),
             value,
-            start: offset + head_len as u64,
+            start,
         })
     }
 
-    /// The record's key.
-    pub(super) fn key(&self, entry_key: &[u8]) -> Result<Key> {
-        let place = place(entry_key)?;
-        let key = place.key.or_else(|| self.head.key.clone());
-        key.ok_or_else(|| Error::malformed("a record without a key"))
+    /// The record's key, where its entry is.
+    pub(super) fn key(&self, entry_key: &[u8], place: &Place) -> Result<Key> {
+        if let Some(key) = &place.key {
+            return Ok(key.clone());
+        }
+        let key = self.head.key.as_ref();
+        let key = key.ok_or_else(|| Error::malformed("a record without a key"))?;
+        // Or it would be put in the place of another one.
+        match of_record(&place.object_store, key)? == entry_key {
+            true => Ok(key.clone()),
+            false => Err(Error::malformed("a record whose key is not its entry's")),
+        }
     }
 
     pub(super) fn objects(&self) -> Vec<NewExternalObject> {
@@ -263,6 +258,27 @@ impl Stored {
             None => Value::from_tree(&tree),
         };
         Ok((value.and_objects(self.objects()), false))
+    }
+}
+
+/// What is decoded from the front of a value, from `offset` on, and where it ends. No more is read than that takes, and four times as much.
+pub(super) fn read_head<T>(
+    reader: &mut ObjectReader<Page>,
+    offset: u64,
+    decode: impl Fn(&mut Bytes<'_>) -> Result<T, Bad>,
+) -> Result<(T, u64)> {
+    let mut part = Vec::new();
+    loop {
+        let at = offset + part.len() as u64;
+        let wanted = PART_LEN.max(3 * part.len() as u64);
+        part.extend(reader.read_range(i64::try_from(at).unwrap_or(i64::MAX), wanted)?);
+        let is_all = offset + part.len() as u64 >= reader.len();
+        let mut bytes = Bytes(&part);
+        match decode(&mut bytes) {
+            Ok(decoded) => return Ok((decoded, offset + (part.len() - bytes.0.len()) as u64)),
+            Err(Bad::Cut) if !is_all => {}
+            Err(bad) => return Err(bad.into()),
+        }
     }
 }
 

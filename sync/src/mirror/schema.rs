@@ -9,6 +9,9 @@ use super::bytes::{Bytes, put_key_path, put_number, put_string};
 use super::entry_key::{SCHEMA, of_object_store};
 use super::error::{Error, Result};
 
+/// No object store's schema has more bytes.
+const ENTRY_LEN_MAX: u64 = 16 << 20;
+
 /// An index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Index {
@@ -124,9 +127,14 @@ impl Schema {
         let snapshot = page.snapshot(commit, &[SCHEMA]);
         let mut schema = Self::default();
         for entry in snapshot.entries(&[SCHEMA])? {
-            let key = entry?.key;
-            let value = snapshot.get(&key)?.unwrap_or_default();
-            if key == [SCHEMA] {
+            let entry = entry?;
+            let (key, mut reader) = (&entry.key, super::record::open(page, &entry)?);
+            if reader.len() > ENTRY_LEN_MAX {
+                let what = format!("a schema's entry of {} bytes", reader.len());
+                return Err(Error::malformed(what));
+            }
+            let value = reader.read_range(0, ENTRY_LEN_MAX)?;
+            if *key == [SCHEMA] {
                 let mut bytes = Bytes(&value);
                 schema.version = bytes.number()?;
                 bytes.end()?;

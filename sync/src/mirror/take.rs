@@ -31,8 +31,8 @@ const GETS: usize = 16;
 #[derive(Debug, Default)]
 struct Changes {
     names: Vec<JsString>,
-    /// Whether anything but the source has changed it.
-    keys: BTreeMap<(usize, Vec<u8>), bool>,
+    /// What something else than the source has changed.
+    keys: BTreeSet<(usize, Vec<u8>)>,
     last: u64,
     /// Whether it cannot be known what was changed: the feed has been cleaned up behind the position.
     is_left_behind: bool,
@@ -48,6 +48,9 @@ struct Round<'a> {
     taken: Taken,
     /// So many records are in the journal.
     in_commit: usize,
+    /// Whether a first take goes on that was cut off: what the page has of it is the database's own.
+    is_resumed: bool,
+    known: &'a Schema,
 }
 
 impl Mirror {
@@ -75,8 +78,11 @@ impl Mirror {
         let view = self.feed.view()?;
         let schema = self.checked_schema(&view)?;
         let changes = self.changes(&view).await?;
+        let known = Schema::of_commit(&self.page, self.at.commit())?;
         let mut round = Round {
             mirror: self,
+            known: &known,
+            is_resumed: self.at.commit().id() != self.state.commit,
             view: &view,
             schema: &schema,
             journal: self.page.begin_on(self.at.commit()),
@@ -86,7 +92,6 @@ impl Mirror {
         };
         let joining = round.join(changes.is_left_behind).await?;
         round.take_changes(&changes, &joining).await?;
-        let known = Schema::of_commit(&self.page, self.at.commit())?;
         if known != schema {
             schema.write(&known, &mut round.journal)?;
         }
@@ -103,7 +108,7 @@ impl Mirror {
         if !is_new && moves.is_empty() {
             return Ok(taken);
         }
-        state.step += 1;
+        state.step += 2;
         state.origin = Origin::Page;
         if self.state.is_first() && journal.base().id() != self.state.commit {
             journal.set_sync_metadata(&self.begun_row_name(), &[]);
@@ -113,8 +118,14 @@ impl Mirror {
             true => TIME_OF_FIRST,
             false => now,
         };
-        // What was changed may have been committed without a sync. A power cut must not take it from the database alone.
-        self.note(&self.state, &[]).await?;
+        // What was changed may have been committed without a sync. A power cut must not take it from the database alone. And a database
+        // without this note is one from before: a backup, and not what a crash has left.
+        let begun = State {
+            step: self.state.step + 1,
+            origin: Origin::Database,
+            ..self.state.clone()
+        };
+        self.note(&begun, &[]).await?;
         state.commit = self.page.commit(journal, time)?.id();
         self.note(&state, &moves).await?;
         self.go_to(state)?;
@@ -163,7 +174,9 @@ impl Mirror {
         if self.state.is_first() {
             return Ok(changes);
         }
-        let mut reader = (self.feed).read_from(self.state.position, ReadOptions::new());
+        let mut known: BTreeMap<i64, usize> = BTreeMap::new();
+        let options = ReadOptions::new().without_source(true);
+        let mut reader = (self.feed).read_from(self.state.position, options);
         loop {
             let batch = match reader.next_in(view).await {
                 Ok(Some(batch)) => batch,
@@ -175,15 +188,15 @@ impl Mirror {
                 Err(error) => return Err(error.into()),
             };
             for revision in batch.revisions() {
-                let now = (self.connection).object_store_name_of(revision.object_store_id());
-                let name = now.as_ref().unwrap_or(revision.object_store_name());
-                let at = changes.names.iter().position(|known| known == name);
-                let at = at.unwrap_or_else(|| {
-                    changes.names.push(name.clone());
+                let number = revision.object_store_id();
+                let at = *known.entry(number).or_insert_with(|| {
+                    let now = self.connection.object_store_name_of(number);
+                    let name = now.unwrap_or_else(|| revision.object_store_name().clone());
+                    changes.names.push(name);
                     changes.names.len() - 1
                 });
-                let key = (at, revision.raw_key().as_bytes().to_vec());
-                *changes.keys.entry(key).or_default() |= !revision.is_from_source();
+                let key = revision.raw_key().as_bytes().to_vec();
+                changes.keys.insert((at, key));
             }
         }
     }
@@ -205,10 +218,17 @@ impl Round<'_> {
                 name: name.clone(),
                 is_applied: true,
             });
+            if !is_known {
+                // Another one of this name may have been there before.
+                let is_of =
+                    |entry_key: &[u8]| place(entry_key).is_ok_and(|at| at.object_store == *name);
+                self.state.apart.retain(|entry_key, _| !is_of(entry_key));
+            }
             if !is_known || is_all {
                 // What the page has of it already, the database has not seen, if it had no part in it.
-                let may_have_unseen = self.put_all(name, !is_known).await?;
-                now.is_applied &= !may_have_unseen || is_known;
+                let is_new = !is_known && !self.is_resumed;
+                let may_have_unseen = self.put_all(name, is_new).await?;
+                now.is_applied &= !(is_new && may_have_unseen);
                 joined.insert(name.clone());
             }
             object_stores.push(now);
@@ -253,8 +273,7 @@ impl Round<'_> {
     fn commit_part(&mut self) -> Result<()> {
         let (mirror, next) = (self.mirror, self.mirror.page.begin_on(self.journal.base()));
         let mut journal = std::mem::replace(&mut self.journal, next);
-        let known = Schema::of_commit(&mirror.page, mirror.at.commit())?;
-        self.schema.write(&known, &mut journal)?;
+        self.schema.write(self.known, &mut journal)?;
         journal.set_sync_metadata_and_commit(&mirror.begun_row_name(), &[]);
         let commit = mirror.page.commit(journal, TIME_OF_FIRST)?;
         self.journal = mirror.page.begin_on(&commit);
@@ -289,13 +308,21 @@ impl Round<'_> {
                 }
                 if let Some(object_store) = object_store {
                     let page = &self.mirror.page;
-                    let key = match place(&entry.key)?.key {
-                        Some(key) => key,
-                        None => Stored::read(page, &snapshot, &entry.key, entry.value, 0)?
-                            .key(&entry.key)?,
+                    let place = place(&entry.key)?;
+                    let key = match &place.key {
+                        Some(key) => Ok(key.clone()),
+                        None => Stored::read(page, &snapshot, &entry.key, entry.value, 0)
+                            .and_then(|stored| stored.key(&entry.key, &place)),
+                    };
+                    let key = match key {
+                        // The database has never had it.
+                        Err(Error::Malformed { .. }) => continue,
+                        key => key?,
                     };
                     let is_there = object_store.get_key(key)?.await?.is_some();
-                    if is_there || self.state.apart.contains_key(&entry.key) {
+                    let apart = self.state.apart.get(&entry.key);
+                    // What waits in the page is not missing here.
+                    if is_there || apart.is_some_and(|apart| !apart.reason.is_here()) {
                         continue;
                     }
                 }
@@ -306,8 +333,7 @@ impl Round<'_> {
     }
 
     async fn take_changes(&mut self, changes: &Changes, done: &BTreeSet<JsString>) -> Result<()> {
-        let local = changes.keys.iter().filter(|(_, is_local)| **is_local);
-        let mut local = local.map(|(place, _)| place).peekable();
+        let mut local = changes.keys.iter().peekable();
         while local.peek().is_some() {
             // Asked for together, since a request is passed from thread to thread.
             let mut asked = Vec::with_capacity(GETS);

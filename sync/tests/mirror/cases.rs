@@ -410,6 +410,95 @@ fn long_keys_and_names_have_hashes() {
 }
 
 #[test]
+fn a_conflict_of_a_key_that_is_very_long_is_listed_and_settled() {
+    let (desk, pocket) = two(plain, MergeBy::Record);
+    let long = |end: &str| Key::from(format!("{}{end}", "k".repeat(90_000)).as_str());
+    for end in ["a", "b"] {
+        desk.put("notes", long(end), &json!("old"));
+    }
+    quiet(&[&desk, &pocket], &mut 0);
+    desk.put("notes", long("a"), &json!("desk"));
+    desk.delete("notes", long("b"));
+    desk.take(50);
+    for end in ["a", "b"] {
+        pocket.put("notes", long(end), &json!("pocket"));
+    }
+    pocket.take(51);
+    quiet(&[&desk, &pocket], &mut 60);
+    let mirror = desk.mirror();
+    assert_eq!(mirror.conflict_count().unwrap(), 2);
+    let conflicts = mirror.conflicts().unwrap();
+    let mut found: Vec<_> = (conflicts.iter())
+        .map(|conflict| (conflict.key.clone(), shown(conflict.other.as_ref())))
+        .collect();
+    found.sort_by_key(|(key, _)| *key == long("b"));
+    assert_eq!(found, [(long("a"), Some(json!("desk"))), (long("b"), None)]);
+    assert!(mirror.settle(&conflicts[0], Timestamp(90)).unwrap());
+    assert_eq!(mirror.settle_all(Timestamp(91)).unwrap(), 1);
+    assert!(mirror.conflicts().unwrap().is_empty());
+    drop(mirror);
+    quiet(&[&desk, &pocket], &mut 100);
+    assert_eq!(pocket.mirror().conflict_count().unwrap(), 0);
+}
+
+/// A page comes of other devices, whose programs may be others, and of a cloud.
+#[test]
+fn entries_that_no_mirror_writes_stop_nothing_beside_them_and_overwrite_nothing() {
+    for merge_by in [MergeBy::Record, MergeBy::Property] {
+        let (desk, pocket) = two(plain, merge_by);
+        let long = |end: &str| Key::from(format!("{}{end}", "k".repeat(3000)).as_str());
+        for key in [Key::from(1), Key::from(2), long("a"), long("b")] {
+            desk.put("notes", key, &json!({ "text": "old" }));
+        }
+        quiet(&[&desk, &pocket], &mut 0);
+        let snapshot = pocket.page.snapshot(&pocket.page.heads()[0], b"");
+        let entries = |prefix: &[u8]| -> Vec<_> {
+            let entries = snapshot.entries(prefix).unwrap().map(Result::unwrap);
+            entries
+                .take_while(|entry| entry.key.starts_with(prefix))
+                .collect()
+        };
+        let (short, long_ones) = (entries(b"r"), entries(b"R"));
+        let mut journal = pocket.page.begin().unwrap();
+        journal
+            .put(&short[0].key, b"\x07 of a version to come")
+            .unwrap();
+        // The record of one key in the entry of another.
+        let other = snapshot.get(&long_ones[1].key).unwrap().unwrap();
+        journal.put(&long_ones[0].key, &other).unwrap();
+        let mut misplaced = long_ones[0].key.clone();
+        *misplaced.last_mut().unwrap() ^= 1;
+        journal.put(&misplaced, &other).unwrap();
+        journal.put(b"r\xff", b"no key").unwrap();
+        journal.put(b"R\x01", b"no key either").unwrap();
+        pocket.page.commit(journal, Timestamp(50)).unwrap();
+        desk.put("notes", 1, &json!({ "text": "changed" }));
+        desk.put("notes", 3, &json!({ "text": "new" }));
+        for end in ["a", "b"] {
+            desk.delete("notes", long(end));
+        }
+        desk.take(51);
+        let before = desk.content();
+        desk.page.pull_from(&pocket.page, false).unwrap();
+        let applied = desk.apply(52);
+        assert!(applied.is_one && !applied.apart.is_empty(), "{applied:?}");
+        assert_eq!(desk.content(), before);
+        desk.mirror().conflicts().unwrap();
+        assert!(desk.mirror().conflict_count().unwrap() > 0);
+        desk.mirror().settle_all(Timestamp(53)).unwrap();
+        let mut journal = pocket.page.begin_on(&pocket.page.heads()[0]);
+        journal.delete(&misplaced).unwrap();
+        pocket.page.commit(journal, Timestamp(54)).unwrap();
+        // What is apart and what is not go on, however often.
+        desk.put("notes", 4, &json!({ "text": "newer" }));
+        pocket.page.pull_from(&desk.page, false).unwrap();
+        quiet(&[&desk, &pocket], &mut 60);
+        assert_eq!(pocket.get("notes", 4), desk.get("notes", 4));
+        assert_eq!(pocket.get("notes", 3), desk.get("notes", 3));
+    }
+}
+
+#[test]
 fn equal_blobs_share_pieces_and_a_change_beside_one_does_not_write_it_again() {
     let (desk, pocket) = two(plain, MergeBy::Record);
     let mut random = larder_fixtures::random::Random::new(1);

@@ -78,6 +78,12 @@ impl Device {
         }
     }
 
+    pub(crate) fn reopened(self, version: u64, upgrade: Upgrading) -> Self {
+        self.connection.close();
+        let connection = connect(&self.storage, version, upgrade).unwrap();
+        Self { connection, ..self }
+    }
+
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         wait(&self.storage, future)
     }

@@ -6,6 +6,7 @@ mod backups;
 mod cases;
 mod crash;
 mod device;
+mod feeds;
 mod model;
 mod schemas;
 mod values;

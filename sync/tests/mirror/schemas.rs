@@ -5,7 +5,7 @@ use larder_pages::Timestamp;
 use larder_sync::{MirrorError, MirrorOptions, create_from_page};
 use serde_json::json;
 
-use crate::device::{Device, Upgrading, connect, meet, open_storage, origin, page, quiet, wait};
+use crate::device::{Device, meet, open_storage, origin, page, quiet, wait};
 
 fn one(upgrade: &Upgrade) -> larder_idb::Result<()> {
     let transaction = &upgrade.transaction;
@@ -34,15 +34,6 @@ fn two(upgrade: &Upgrade) -> larder_idb::Result<()> {
     Ok(())
 }
 
-fn reopen(device: Device, version: u64, upgrade: Upgrading) -> Device {
-    device.connection.close();
-    let connection = connect(&device.storage, version, upgrade).unwrap();
-    Device {
-        connection,
-        ..device
-    }
-}
-
 fn is_behind(result: Result<impl std::fmt::Debug, MirrorError>, versions: (u64, u64)) {
     match result {
         Err(MirrorError::Behind { database, page }) => assert_eq!((database, page), versions),
@@ -58,7 +49,7 @@ fn a_device_that_is_behind_waits_and_comes_after_with_its_upgrade() {
     desk.put("notes", 1, &json!({ "tags": ["a"] }));
     desk.put("old", 1, &json!("old"));
     quiet(&[&desk, &pocket], &mut 0);
-    let desk = reopen(desk, 2, two);
+    let desk = desk.reopened(2, two);
     desk.put("letters", 2, &json!({ "tags": ["b"] }));
     desk.put("cards", 0, &json!({ "text": "card" }));
     desk.take(50);
@@ -70,7 +61,7 @@ fn a_device_that_is_behind_waits_and_comes_after_with_its_upgrade() {
     is_behind(pocket.wait(mirror.apply(Timestamp(52))), (1, 2));
     assert_eq!((pocket.content(), pocket.page.heads()), (before, heads));
     drop(mirror);
-    let pocket = reopen(pocket, 2, two);
+    let pocket = pocket.reopened(2, two);
     quiet(&[&desk, &pocket], &mut 60);
     assert_eq!(desk.content(), pocket.content());
     let letters = ["1.0", "2.0", "3.0"].map(|key| ("letters".to_owned(), format!("Number({key})")));
@@ -85,13 +76,13 @@ fn a_device_that_is_behind_waits_and_comes_after_with_its_upgrade() {
 
 /// Both were offline: the page gets the newer schema, and what the older device writes into an object store that is gone stays in the page.
 #[test]
-fn records_of_an_object_store_that_is_gone_stay_in_the_page() {
+fn what_comes_for_an_object_store_that_is_gone_stays_in_the_page() {
     let options = MirrorOptions::new;
     let desk = Device::new(options(), one);
     let pocket = Device::new(options().device_number(1), one);
     desk.put("old", 1, &json!("old"));
     quiet(&[&desk, &pocket], &mut 0);
-    let desk = reopen(desk, 2, two);
+    let desk = desk.reopened(2, two);
     desk.take(50);
     pocket.put("old", 2, &json!("new here"));
     pocket.take(51);
@@ -99,6 +90,7 @@ fn records_of_an_object_store_that_is_gone_stay_in_the_page() {
     let applied = desk.apply(52);
     assert!(applied.is_one && applied.without_store > 0, "{applied:?}");
     let head = desk.page.heads().pop().unwrap();
+    // What the database had of it is removed with the object store.
     let snapshot = desk.page.snapshot(&head, b"r");
     assert_eq!(snapshot.entries(b"r").unwrap().count(), 1);
     // The earlier head has the later version.
@@ -113,7 +105,7 @@ fn records_of_an_object_store_that_is_gone_stay_in_the_page() {
             .create_object_store("old", parameters)
             .map(drop)
     }
-    let desk = reopen(desk, 3, three);
+    let desk = desk.reopened(3, three);
     let applied = desk.apply(60);
     assert_eq!((applied.put, applied.is_one), (1, true));
     assert_eq!(desk.get("old", 2), Some(json!("new here")));

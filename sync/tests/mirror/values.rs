@@ -1,17 +1,15 @@
 //! Values: of Chromiums of different ages, of other engines, and long ones in bounded memory.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use larder_idb::{
-    BlobSource, DiskFileSystem, Executor, FixedClock, JsString, NewExternalObject,
-    ObjectStoreParameters, Origin, Storage, StorageOptions, Upgrade, Value,
+    DiskFileSystem, Executor, FixedClock, JsString, NewExternalObject, ObjectStoreParameters,
+    Origin, Storage, StorageOptions, Upgrade, Value,
 };
 use larder_sync::{MirrorOptions, Reason};
 
-use crate::device::{Device, page, quiet, wait};
+use crate::device::{Device, page, quiet};
 
 /// What a browser said is in a store: by database and object store, the values by their keys' texts.
 fn said(name: &str) -> BTreeMap<(String, String), BTreeMap<String, String>> {
@@ -136,95 +134,6 @@ fn values_of_other_engines_pass_where_no_index_asks_for_their_keys() {
     assert_eq!(found.foreign().unwrap().bytes(), b"\x03\x00");
     drop((bare, transaction));
     assert_eq!(pocket.content().len(), 1);
-}
-
-/// Bytes that are made as they are read, and counted.
-#[derive(Debug)]
-struct Made {
-    len: u64,
-    /// The longest part that was asked for at once.
-    longest: Arc<AtomicU64>,
-}
-
-struct Making<'a>(&'a Made, u64);
-
-impl BlobSource for Made {
-    fn size_bytes(&self) -> u64 {
-        self.len
-    }
-
-    fn open(&self) -> std::io::Result<Box<dyn Read + Send + '_>> {
-        Ok(Box::new(Making(self, 0)))
-    }
-}
-
-fn byte_at(at: u64) -> u8 {
-    let mixed = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ (mixed >> 29))
-        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
-        .to_be_bytes()[0]
-}
-
-impl Read for Making<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        self.0
-            .longest
-            .fetch_max(buffer.len() as u64, Ordering::Relaxed);
-        let len = buffer.len().min((self.0.len - self.1) as usize);
-        for (offset, byte) in buffer[..len].iter_mut().enumerate() {
-            *byte = byte_at(self.1 + offset as u64);
-        }
-        self.1 += len as u64;
-        Ok(len)
-    }
-}
-
-#[test]
-fn a_long_blob_goes_from_database_to_database() {
-    fn upgrade(upgrade: &Upgrade) -> larder_idb::Result<()> {
-        let parameters = ObjectStoreParameters::new();
-        upgrade
-            .transaction
-            .create_object_store("films", parameters)?;
-        upgrade.transaction.set_change_feed(true)
-    }
-    const LEN: u64 = 30 << 20;
-    let (desk, pocket) = (
-        Device::new(MirrorOptions::new(), upgrade),
-        Device::new(MirrorOptions::new().device_number(1), upgrade),
-    );
-    let content = Arc::new(Made {
-        len: LEN,
-        longest: Arc::default(),
-    });
-    let mime_type = JsString::from("video/x");
-    let blob = NewExternalObject::Blob { mime_type, content };
-    let transaction = desk.begin();
-    let value = Value::serialize("a film").unwrap().and_objects(vec![blob]);
-    let films = transaction.object_store("films").unwrap();
-    films.put(value, Some(1.into())).unwrap().wait().unwrap();
-    desk.commit(transaction);
-    desk.take(1);
-    pocket.page.pull_from(&desk.page, false).unwrap();
-    assert_eq!(pocket.apply(2).put, 1);
-    let transaction = pocket.begin();
-    let films = transaction.object_store("films").unwrap();
-    let found = wait(&pocket.storage, films.get(1).unwrap())
-        .unwrap()
-        .unwrap();
-    let mut content = found.objects()[0].open().unwrap();
-    let (mut at, mut part) = (0, vec![0; 1 << 16]);
-    loop {
-        let len = content.read(&mut part).unwrap();
-        if len == 0 {
-            break;
-        }
-        let same = (part[..len].iter().enumerate())
-            .all(|(offset, byte)| *byte == byte_at(at + offset as u64));
-        assert!(same, "between {at} and {}", at + len as u64);
-        at += len as u64;
-    }
-    assert_eq!(at, LEN);
 }
 
 /// The bytes are written down from `docs/format/sync.md`.
