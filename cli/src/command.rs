@@ -24,7 +24,7 @@ use crate::open_store::open_store;
 use crate::output::Output;
 use crate::per_store::{PerStore, Problems};
 use crate::progress::Progress;
-use crate::report::{EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report, complain};
+use crate::report::{EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, Report, complain, output_failed};
 use crate::scan::{Scan, Selection, Stop};
 #[cfg(feature = "scripts")]
 use crate::scripts;
@@ -412,15 +412,6 @@ impl Session<'_> {
 
 /// What a person does when a name is not found.
 const LIST: &str = "larder ls lists what is there";
-
-/// The program that reads the pipe has gone: that is no error to report.
-pub(crate) fn output_failed(error: &io::Error) -> ExitCode {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        return ExitCode::from(EXIT_OK);
-    }
-    complain(&format!("output: {error}"));
-    ExitCode::from(EXIT_USAGE)
-}
 
 fn print(bytes: &[u8]) -> ExitCode {
     match io::stdout()

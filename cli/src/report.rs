@@ -16,6 +16,15 @@ pub const EXIT_USAGE: u8 = 2;
 /// No store there.
 pub const EXIT_NOT_A_STORE: u8 = 3;
 
+/// The program that reads the pipe has gone: that is no error to report.
+pub(crate) fn output_failed(error: &io::Error) -> ExitCode {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return ExitCode::from(EXIT_OK);
+    }
+    complain(&format!("output: {error}"));
+    ExitCode::from(EXIT_USAGE)
+}
+
 /// Says on standard error why there is no result: a line, or some, that is no part of a [`Report`]. What is stored, and stands in it, cannot drive
 /// a terminal.
 pub(crate) fn complain(what: &str) {

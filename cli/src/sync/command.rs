@@ -15,10 +15,9 @@ use super::{
     DatabaseSync, Place, RoundReport, SyncError, SyncOptions, cloud, pages_beside, write_conflict,
 };
 use crate::args::{MergeRule, SyncArgs};
-use crate::command::output_failed;
 use crate::display::{Counted, Quoted};
 use crate::locate::named;
-use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, complain};
+use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_OK, EXIT_USAGE, complain, output_failed};
 
 /// How often `--watch` looks for changes.
 const WATCH_EVERY: Duration = Duration::from_secs(3);

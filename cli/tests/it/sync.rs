@@ -295,8 +295,7 @@ impl Watching {
     }
 
     fn line(&self) -> String {
-        let line = self.lines.recv_timeout(Duration::from_secs(120));
-        line.expect("a line in two minutes")
+        (self.lines.recv_timeout(Duration::from_secs(120))).unwrap()
     }
 }
 

@@ -17,9 +17,8 @@ use larder_pages::ErrorKind;
 
 use super::{PagesError, find_pages};
 use crate::args::PagesCommand;
-use crate::command::output_failed;
 use crate::remote;
-use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_USAGE, complain};
+use crate::report::{EXIT_DAMAGE, EXIT_NOT_A_STORE, EXIT_USAGE, complain, output_failed};
 use crate::style::Style;
 use session::Session;
 
