@@ -1,7 +1,7 @@
 //! The vectors in `docs/format/pages.md`.
 
 use crate::object::{ObjectDigest, ObjectType, PieceType, sha256_with_length};
-use crate::tree::{Tree, level_of};
+use crate::tree::{Fanout, Tree};
 use std::path::Path;
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -32,7 +32,8 @@ fn the_document_says_what_the_code_does() {
                     let digest = ObjectDigest::of(PieceType::Chunk, ObjectType::Blob, &input);
                     hex(digest.as_bytes())
                 }
-                "level" => level_of(&input).to_string(),
+                "level" => Fanout::Of256.level_of()(&input).to_string(),
+                "level-16" => Fanout::Of16.level_of()(&input).to_string(),
                 "empty-root" => hex(Tree::empty_root().digest.as_bytes()),
                 _ => panic!("{line}"),
             };

@@ -43,7 +43,7 @@ pub use repository::{
     RepositoryReader, SERIALIZATION_VERSION, place_of,
 };
 pub use rows::{Dialect, PieceStatus};
-pub use tree::{Diff, Entries, EntryDiff, ThreeWay, ThreeWayDiff, Tree};
+pub use tree::{Diff, Entries, EntryDiff, Fanout, ThreeWay, ThreeWayDiff, Tree};
 
 /// The README's example is a test.
 #[cfg(doctest)]

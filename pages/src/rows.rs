@@ -44,6 +44,9 @@ pub(crate) const ALL_STATUSES: [PieceStatus; 3] = [
     PieceStatus::Synced,
 ];
 
+/// The key of the row that a page has if its fan-out is not 256. Ledger has none.
+pub(crate) const FANOUT: &[u8] = b"fanout";
+
 impl RowKind {
     const fn prefix(self, dialect: Dialect) -> &'static [u8] {
         let (name, byte): (&[u8], &[u8]) = match self {

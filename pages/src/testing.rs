@@ -2,7 +2,9 @@
 
 /// Pages, beside maps.
 pub(crate) mod page {
-    pub(crate) use crate::page::tests::{Map, change, check_rows, content, open, options};
+    pub(crate) use crate::page::tests::{
+        Map, change, check_rows, content, open, open_with, options,
+    };
 }
 
 /// Says that a comparison with another program is left out; where other programs are required, that is a failure.

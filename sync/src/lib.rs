@@ -27,7 +27,7 @@ pub use device::DeviceId;
 pub use error::{Error, ErrorKind, Result};
 pub use mirror::{
     Applied, Conflict, ENTRY_KEY_LEN_MAX, LeftAlone, MergeBy, Merged, Mirror, MirrorError,
-    MirrorOptions, MirrorResult, MirroredValue, Reason, Taken, create_from_page,
+    MirrorOptions, MirrorResult, MirroredValue, Reason, Taken, create_from_page, page_options,
 };
 pub use page_sync::{
     Downloaded, PageSync, Round, StatusReader, SyncProgress, SyncState, SyncStatus, Uploaded,

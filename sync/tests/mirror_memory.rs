@@ -9,8 +9,8 @@ use futures_executor::block_on;
 use larder_idb::{
     BlobSource, Database, DiskFileSystem, NewExternalObject, ObjectStoreParameters, Value,
 };
-use larder_pages::{Page, PageOptions, Timestamp};
-use larder_sync::{ENTRY_KEY_LEN_MAX, Mirror, MirrorOptions};
+use larder_pages::{Page, Timestamp};
+use larder_sync::{Mirror, MirrorOptions, page_options};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
@@ -62,12 +62,8 @@ fn device(folder: &Path) -> (Database, Page) {
             .create_object_store("films", parameters)?;
         upgrade.transaction.set_change_feed(true)
     });
-    let options = PageOptions {
-        key_len_max: ENTRY_KEY_LEN_MAX,
-        ..PageOptions::default()
-    };
     let fs = Arc::new(DiskFileSystem::new());
-    let page = Page::open(fs, &folder.join("page"), options).unwrap();
+    let page = Page::open(fs, &folder.join("page"), page_options()).unwrap();
     (opening.unwrap().wait().unwrap(), page)
 }
 

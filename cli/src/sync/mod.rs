@@ -20,10 +20,10 @@ use futures_executor::block_on;
 use larder_codec::JsString;
 use larder_idb::{Connection, Factory, Storage, StorageOptions, SystemClock};
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
-use larder_pages::{CollectPolicy, OpenPage, PageId, PageOptions, Repository, Timestamp};
+use larder_pages::{OpenPage, PageId, Repository, Timestamp};
 use larder_sync::{
-    Cloud, CloudKey, Conflict, DeviceId, ENTRY_KEY_LEN_MAX, MergeBy, Mirror, MirrorOptions,
-    PageSync, create_from_page,
+    Cloud, CloudKey, Conflict, DeviceId, MergeBy, Mirror, MirrorOptions, PageSync,
+    create_from_page, page_options,
 };
 use sha2::{Digest, Sha256};
 
@@ -92,17 +92,11 @@ impl DatabaseSync {
     /// If the folder of pages cannot be made, or the page is open elsewhere.
     pub fn open(options: SyncOptions) -> Result<Self, SyncError> {
         let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
-        let page_options = PageOptions {
-            key_len_max: ENTRY_KEY_LEN_MAX,
-            // What was synced is needed for the next merge.
-            collect: CollectPolicy::Never,
-            ..PageOptions::default()
-        };
         // A new device's folder may be the one above.
         if let Some(above) = options.pages.parent() {
             make_folder(&*fs, above)?;
         }
-        let repository = Repository::open(fs, &options.pages, page_options, now())?;
+        let repository = Repository::open(fs, &options.pages, page_options(), now())?;
         let origin = options.place.origin.to_string();
         let ledger = repository.ledger(&ledger_name(&origin))?;
         let id = page_id(&origin, &options.database);

@@ -5,7 +5,7 @@ use crate::entry::Entry;
 use crate::object::file_index::{self, Child};
 use crate::object::{ObjectDigest, ObjectIdentifier, ObjectType, PieceType, Priority};
 use crate::testing::is_missing;
-use crate::tree::{TreeNode, level_of};
+use crate::tree::{Fanout, TreeNode};
 use larder_fixtures::random::Random;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -85,7 +85,7 @@ fn identifier(random: &mut Random) -> ObjectIdentifier {
 /// Keys of a level, ascending.
 fn keys(level: u8, count: usize) -> Vec<Vec<u8>> {
     let keys = (0..).map(|i: u32| format!("{i:07}").into_bytes());
-    keys.filter(|key| level_of(key) == level)
+    keys.filter(|key| Fanout::Of256.level_of()(key) == level)
         .take(count)
         .collect()
 }
@@ -144,12 +144,18 @@ fn nodes_are_what_flatc_reads_and_writes() {
     for (level, count) in [(0, 0), (0, 1), (0, 40), (1, 0), (1, 30), (2, 2)] {
         let node = node(&mut random, level, count);
         let bytes = node.encode();
-        assert_eq!(TreeNode::decode(&bytes, level_of).unwrap(), node);
+        assert_eq!(
+            TreeNode::decode(&bytes, Fanout::Of256.level_of()).unwrap(),
+            node
+        );
         if has_flatc() {
             let json = node_json(&node);
             assert_eq!(fill(to_json("TreeNodeStorage", &bytes)), json);
             let theirs = from_json("TreeNodeStorage", &json);
-            assert_eq!(TreeNode::decode(&theirs, level_of).unwrap(), node);
+            assert_eq!(
+                TreeNode::decode(&theirs, Fanout::Of256.level_of()).unwrap(),
+                node
+            );
         }
     }
 }
@@ -161,7 +167,10 @@ fn a_later_field_of_entries_is_passed_over() {
         let mut json = node_json(&node);
         json["entries"][0]["entry_id"] = json!([1, 2, 3]);
         let theirs = from_json("TreeNodeStorage", &json);
-        assert_eq!(TreeNode::decode(&theirs, level_of).unwrap(), node);
+        assert_eq!(
+            TreeNode::decode(&theirs, Fanout::Of256.level_of()).unwrap(),
+            node
+        );
     }
 }
 
@@ -267,8 +276,11 @@ fn any_bytes_are_read_or_refused() {
                     bytes[at] = [random.next() as u8, 0, 255][random.below(3) as usize];
                 }
             }
-            if let Ok(node) = TreeNode::decode(&bytes, level_of) {
-                assert_eq!(TreeNode::decode(&node.encode(), level_of).unwrap(), node);
+            if let Ok(node) = TreeNode::decode(&bytes, Fanout::Of256.level_of()) {
+                assert_eq!(
+                    TreeNode::decode(&node.encode(), Fanout::Of256.level_of()).unwrap(),
+                    node
+                );
             }
             if let Ok(commit) = Commit::decode(&bytes) {
                 assert_eq!(commit.as_bytes(), bytes);

@@ -51,7 +51,7 @@ impl<'a> Overlay<'a> {
     }
 
     pub(super) fn tree(&self, root: ObjectIdentifier) -> Tree<'_> {
-        Tree::new(self, root).with_cache(&self.page.0.nodes)
+        Tree::of_fanout(self, root, self.page.fanout()).with_cache(&self.page.0.nodes)
     }
 
     /// The root of the tree that stands for all of some commits, oldest first.

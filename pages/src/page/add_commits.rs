@@ -9,7 +9,6 @@ use crate::commit::{Commit, CommitId};
 use crate::error::{Error, Result};
 use crate::object::{ObjectIdentifier, ObjectType};
 use crate::rows::{PieceStatus, ReferenceSource};
-use crate::tree::Tree;
 use larder_leveldb::write_batch::BatchWriter;
 use std::collections::HashMap;
 
@@ -72,7 +71,7 @@ impl Inner {
             if !staged.raise_piece(id)? {
                 continue;
             }
-            let references = references(self, &id, &self.content(&id)?)?;
+            let references = references(self, self.fanout(), &id, &self.content(&id)?)?;
             open.extend(references.into_iter().map(|one| one.identifier));
         }
         Ok(())
@@ -135,7 +134,7 @@ impl Page {
                     "the root of commit {id:?} is no tree node"
                 )));
             }
-            Tree::new(inner, root).references()?;
+            inner.tree(root).references()?;
             inner.raise_tree(&mut staged, root)?;
             added.insert(commit.id(), commit.clone());
             new.push(commit);

@@ -56,7 +56,7 @@ impl Together<'_> {
         id: &ObjectIdentifier,
         content: &[u8],
     ) -> Result<(Vec<Reference>, Vec<ObjectIdentifier>)> {
-        let references = references(self, id, content)?;
+        let references = references(self, self.page.fanout(), id, content)?;
         let mut missing = Vec::new();
         for reference in &references {
             let needed = &reference.identifier;

@@ -112,9 +112,7 @@ impl Page {
                 None => staged.raise(value)?,
             }
         }
-        let root = Tree::new(inner, old_root)
-            .with_cache(&inner.nodes)
-            .apply(&mut staged, &changes)?;
+        let root = inner.tree(old_root).apply(&mut staged, &changes)?;
         let is_unchanged = journal.other.is_none() && root == journal.base.root();
         if is_unchanged {
             staged = Staged::new(inner);

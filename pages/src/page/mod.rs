@@ -9,6 +9,7 @@ mod collectable;
 mod commit_ids;
 mod condition;
 mod connection;
+mod fanout;
 mod incoming;
 mod journal;
 mod live;
@@ -43,7 +44,8 @@ use crate::commit::{Commit, CommitId, Timestamp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ObjectIdentifier, PieceSource};
 use crate::rows::{ALL_STATUSES, Dialect, PieceStatus, RowKind, end_of};
-use crate::tree::{NodeCache, Tree};
+use crate::tree::{Fanout, NodeCache, Tree};
+use fanout::FanoutCell;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Iter, OnDamage};
@@ -75,6 +77,7 @@ pub(crate) struct Inner {
     pub(crate) db: Db,
     pub(crate) dialect: Dialect,
     pub(crate) options: PageOptions,
+    fanout: FanoutCell,
     /// Why heads are not among those of the state.
     unreadable_heads: Vec<Error>,
     writing: Mutex<()>,
@@ -103,9 +106,15 @@ impl Page {
                 "the rows of this page are named by single bytes: open it with `Page::open_read_only`",
             ));
         }
-        let page = Page::new(db, dialect, options, heads, Vec::new());
-        if page.heads().is_empty() {
+        let is_new = heads.is_empty();
+        let fanout = match is_new {
+            true => options.fanout,
+            false => fanout::read(&db)?,
+        };
+        let page = Page::new(db, dialect, (options, fanout), heads, Vec::new());
+        if is_new {
             let mut batch = BatchWriter::new();
+            fanout::stage(&mut batch, fanout);
             batch.put(&dialect.head(CommitId::FIRST), &0_i64.to_le_bytes());
             page.0.db.write(&mut batch, page.0.options.durability)?;
             page.0.state().set_heads(&[], Commit::first());
@@ -135,13 +144,14 @@ impl Page {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Page::new(db, dialect, options, heads, unreadable))
+        let fanout = fanout::read(&db)?;
+        Ok(Page::new(db, dialect, (options, fanout), heads, unreadable))
     }
 
     fn new(
         db: Db,
         dialect: Dialect,
-        options: PageOptions,
+        (options, fanout): (PageOptions, Fanout),
         heads: Vec<Commit>,
         unreadable_heads: Vec<Error>,
     ) -> Page {
@@ -153,6 +163,7 @@ impl Page {
             db,
             dialect,
             options,
+            fanout: FanoutCell::new(fanout),
             unreadable_heads,
             writing: Mutex::default(),
             state: Mutex::new(state),
@@ -202,7 +213,7 @@ impl Page {
 
     /// What a commit holds, as a tree.
     pub fn tree(&self, commit: &Commit) -> Tree<'_> {
-        Tree::new(&*self.0, commit.root()).with_cache(&self.0.nodes)
+        self.0.tree(commit.root())
     }
 
     /// What the store of the page has done, in numbers, and what it is made of.
@@ -238,6 +249,10 @@ impl PieceSource for Inner {
 }
 
 impl Inner {
+    pub(crate) fn tree(&self, root: ObjectIdentifier) -> Tree<'_> {
+        Tree::of_fanout(self, root, self.fanout()).with_cache(&self.nodes)
+    }
+
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         locked(&self.state)
     }

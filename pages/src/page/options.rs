@@ -1,5 +1,6 @@
 //! How a page is opened.
 
+use crate::tree::Fanout;
 use larder_leveldb::{Durability, Options};
 
 /// No key is longer, whatever [`PageOptions::key_len_max`] says.
@@ -34,6 +35,8 @@ pub enum PrunePolicy {
 pub struct PageOptions {
     /// How long keys may be (256 bytes, as in Ledger), at most [`KEY_LEN_MAX`].
     pub key_len_max: usize,
+    /// The fan-out of a page that is made ([`Fanout::Of256`]). A page that is there has its own.
+    pub fanout: Fanout,
     /// What `collect` deletes ([`CollectPolicy::EagerRootNodes`]).
     pub collect: CollectPolicy,
     /// What `prune` deletes ([`PrunePolicy::Never`]).
@@ -48,6 +51,7 @@ impl Default for PageOptions {
     fn default() -> PageOptions {
         PageOptions {
             key_len_max: 256,
+            fanout: Fanout::default(),
             collect: CollectPolicy::default(),
             prune: PrunePolicy::default(),
             durability: Durability::Strict,

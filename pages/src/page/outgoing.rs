@@ -35,7 +35,7 @@ impl<F: FnMut(ObjectIdentifier, &[u8]) -> Result<()>> Walk<'_, F> {
             return Ok(());
         }
         let content = self.page.content(&id)?;
-        for reference in references(self.page, &id, &content)? {
+        for reference in references(self.page, self.page.fanout(), &id, &content)? {
             match reference.priority == Priority::Eager || self.is_lazy {
                 true => self.piece(reference.identifier)?,
                 false => self.lazy.push(reference.identifier),

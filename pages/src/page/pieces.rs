@@ -4,11 +4,12 @@ use super::Inner;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::file_index;
 use crate::object::{ObjectIdentifier, ObjectType, PieceSource, PieceType, Priority, Reference};
-use crate::tree::Tree;
+use crate::tree::{Fanout, Tree};
 
 /// What a piece with this content refers to, nothing inline. The pieces of a tree node must be in the source.
 pub(crate) fn references(
     source: &dyn PieceSource,
+    fanout: Fanout,
     id: &ObjectIdentifier,
     content: &[u8],
 ) -> Result<Vec<Reference>> {
@@ -27,7 +28,7 @@ pub(crate) fn references(
             id,
             content,
         };
-        references.extend(Tree::new(&with_root, *id).references()?);
+        references.extend(Tree::of_fanout(&with_root, *id, fanout).references()?);
     }
     Ok(references)
 }

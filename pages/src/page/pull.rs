@@ -22,9 +22,10 @@ impl Page {
     /// `with_lazy` says so. Nothing is merged by that.
     ///
     /// # Errors
-    /// `NeedsFetch` if the other page has not all of it; those of [`Incoming::add_pieces`] and [`add_commits`](Self::add_commits). What was
+    /// `Usage` if the pages have two fan-outs and this one is not empty; `NeedsFetch` if the other page has not all of it; those of [`Incoming::add_pieces`] and [`add_commits`](Self::add_commits). What was
     /// taken whole stays, and the next call goes on.
     pub fn pull_from(&self, other: &Page, with_lazy: bool) -> Result<Pulled> {
+        self.adopt_fanout(other.fanout())?;
         let mut pulled = Pulled::default();
         let pins: Vec<Pin> = other
             .heads()
@@ -75,7 +76,7 @@ fn pull_piece(
     }
     let content = other.content(&id)?;
     let mut count = 1;
-    for reference in references(other, &id, &content)? {
+    for reference in references(other, other.fanout(), &id, &content)? {
         if reference.priority == Priority::Eager || with_lazy {
             count += pull_piece(incoming, other, reference.identifier, with_lazy)?;
         }

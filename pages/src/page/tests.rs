@@ -1,6 +1,7 @@
 //! Pages in memory, beside maps.
 
 mod crash;
+mod fanout;
 mod inspection;
 mod rows;
 mod sync;
@@ -110,6 +111,7 @@ fn commits_hold_what_a_map_holds_and_collection_takes_the_rest_as_was_said_befor
         let page = open_with(PageOptions {
             collect: policy[random.below(2) as usize],
             prune: [PrunePolicy::Never, PrunePolicy::LocalImmediate][random.below(2) as usize],
+            fanout: [Fanout::Of256, Fanout::Of16][random.below(2) as usize],
             ..options()
         });
         let mut history: Vec<(Commit, Map)> = vec![(Commit::first(), Map::new())];

@@ -1,6 +1,6 @@
 //! The level of a key in the tree: a matter of its hash.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const SEED: u32 = 0xbeef;
 
@@ -28,11 +28,50 @@ pub(crate) fn murmur3(bytes: &[u8], seed: u32) -> u32 {
 /// From a key to its level. All trees of a page are made with one and the same.
 pub(crate) type LevelOf = fn(&[u8]) -> u8;
 
-/// How many bytes of the key's hash are zero, from the lowest on; 255 if all four are. One key of 256 is above level 0.
-pub(crate) fn level_of(key: &[u8]) -> u8 {
+/// About how many entries a node has. All devices of a page have one fan-out, since it says where nodes begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fanout {
+    /// 256, as in Ledger: few nodes, of about 25 KB. A page is filled and sent as a whole soonest.
+    #[default]
+    Of256,
+    /// 16: more nodes, of about 2 KB, of which a change writes one for each level. For pages of which little is changed at a time.
+    Of16,
+}
+
+impl Fanout {
+    /// How many bits of a key's hash make a level. Rows and clouds have this number.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Fanout::Of256 => 8,
+            Fanout::Of16 => 4,
+        }
+    }
+
+    /// The fan-out with so many bits.
+    ///
+    /// # Errors
+    /// `Corruption` if there is none.
+    pub fn of_bits(bits: u8) -> Result<Fanout> {
+        match bits {
+            8 => Ok(Fanout::Of256),
+            4 => Ok(Fanout::Of16),
+            _ => Err(Error::corruption(format!("a fan-out of {bits} bits"))),
+        }
+    }
+
+    pub(crate) fn level_of(self) -> LevelOf {
+        match self {
+            Fanout::Of256 => level_by::<8>,
+            Fanout::Of16 => level_by::<4>,
+        }
+    }
+}
+
+/// How often so many bits of the key's hash are zero, from the lowest on; 255 if all are.
+fn level_by<const BITS: u32>(key: &[u8]) -> u8 {
     match murmur3(key, SEED) {
         0 => u8::MAX,
-        hash => (hash.trailing_zeros() / 8) as u8,
+        hash => (hash.trailing_zeros() / BITS) as u8,
     }
 }
 
@@ -41,7 +80,7 @@ pub(crate) fn check(level_of: LevelOf, level: u8, key: &[u8]) -> Result<()> {
     let is = level_of(key);
     match is == level {
         true => Ok(()),
-        false => Err(crate::Error::corruption(format!(
+        false => Err(Error::corruption(format!(
             "a node of level {level} has the key {}, which is of level {is}",
             key.escape_ascii()
         ))),
@@ -73,7 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn one_key_of_256_is_above_level_0() {
+    fn one_key_of_256_or_of_16_is_above_level_0() {
+        let level_of = Fanout::Of256.level_of();
         let above: Vec<u32> = (0..5000)
             .filter(|i| level_of(format!("key{i:05}").as_bytes()) > 0)
             .collect();
@@ -84,5 +124,18 @@ mod tests {
             numbers.map(|level| usize::from(level > 0)).sum::<usize>(),
             2
         );
+        let narrow = Fanout::Of16.level_of();
+        let mut counts = [0_u32; 4];
+        for i in 0..65_536_u32 {
+            let level = usize::from(narrow(&i.to_le_bytes()));
+            counts[level.min(3)] += 1;
+        }
+        for (count, expected) in counts.into_iter().zip([61_440, 3840, 240, 16]) {
+            assert!(count.abs_diff(expected) * 4 < expected + 100, "{counts:?}");
+        }
+        for bits in 0..=u8::MAX {
+            let fanout = Fanout::of_bits(bits);
+            assert!(fanout.map_or(bits != 4 && bits != 8, |fanout| fanout.bits() == bits));
+        }
     }
 }

@@ -17,10 +17,9 @@ mod tree_at;
 pub(crate) use cache::NodeCache;
 pub use diff::{Diff, EntryDiff, ThreeWay, ThreeWayDiff};
 pub use entries::Entries;
+pub use level::Fanout;
 pub use tree_at::Tree;
 
-#[cfg(test)]
-pub(crate) use level::level_of;
 #[cfg(test)]
 pub(crate) use node::TreeNode;
 #[cfg(test)]

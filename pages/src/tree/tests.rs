@@ -2,7 +2,7 @@
 
 use super::apply::apply;
 use super::cursor::Cursor;
-use super::level::{self, LevelOf, level_of};
+use super::level::{self, Fanout, LevelOf};
 use super::node::TreeNode;
 use super::nodes::{Nodes, write};
 use super::*;
@@ -281,14 +281,17 @@ fn diff_of(old: &Map, new: &Map, from: &[u8]) -> Vec<EntryDiff> {
         .collect()
 }
 
-const LEVELS: [LevelOf; 3] = [level_of, steep_level, gapped_level];
+fn levels() -> [LevelOf; 4] {
+    let [wide, narrow] = [Fanout::Of256, Fanout::Of16].map(Fanout::level_of);
+    [wide, narrow, steep_level, gapped_level]
+}
 
 /// A tree and a map change alike, in batches of any size; the tree's root is that of the map built at once, in another order.
 #[test]
 fn trees_are_their_entries_whatever_the_changes() {
     for seed in 0..120 {
         let mut random = Random::new(seed);
-        let level_of = LEVELS[seed as usize % 3];
+        let level_of = levels()[seed as usize % 4];
         let mut forest = Forest::new(level_of);
         let (mut root, mut map) = (Forest::empty(), Map::new());
         let mut history = vec![(root, map.clone())];
@@ -373,25 +376,27 @@ fn compare_histories(
 
 #[test]
 fn a_diff_reads_nodes_of_the_difference_only() {
-    let mut forest = Forest::new(level_of);
-    let changes: Vec<Change> = (0..100_000).map(|i| put(&format!("{i:06}"))).collect();
-    let root = forest.apply(&Forest::empty(), &changes);
-    let all = forest.pieces.borrow().pieces.len();
-    let few: Vec<Change> = (0..10)
-        .map(|i| put(&format!("{:06}", i * 10_007 + 5)))
-        .map(|change| Change {
-            value: None,
-            ..change
-        })
-        .collect();
-    let changed = forest.apply(&root, &few);
-    let written = forest.new.len();
-    assert!(written < 100, "{written} pieces written of {all}");
-    forest.pieces.borrow().asked.borrow_mut().clear();
-    let diff = Diff::new(forest.nodes(), &root, &changed, b"").unwrap();
-    assert_eq!(diff.count(), 10);
-    let asked = forest.pieces.borrow().asked.borrow().len();
-    assert!(asked < 200 && all > 700, "{asked} pieces read of {all}");
+    for (fanout, nodes) in [(Fanout::Of256, 700), (Fanout::Of16, 6000)] {
+        let mut forest = Forest::new(fanout.level_of());
+        let changes: Vec<Change> = (0..100_000).map(|i| put(&format!("{i:06}"))).collect();
+        let root = forest.apply(&Forest::empty(), &changes);
+        let all = forest.pieces.borrow().pieces.len();
+        let few: Vec<Change> = (0..10)
+            .map(|i| put(&format!("{:06}", i * 10_007 + 5)))
+            .map(|change| Change {
+                value: None,
+                ..change
+            })
+            .collect();
+        let changed = forest.apply(&root, &few);
+        let written = forest.new.len();
+        assert!(written < 100, "{written} pieces written of {all}");
+        forest.pieces.borrow().asked.borrow_mut().clear();
+        let diff = Diff::new(forest.nodes(), &root, &changed, b"").unwrap();
+        assert_eq!(diff.count(), 10);
+        let asked = forest.pieces.borrow().asked.borrow().len();
+        assert!(asked < 200 && all > nodes, "{asked} pieces read of {all}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::apply::apply;
 use super::cache::NodeCache;
 use super::diff::{Diff, ThreeWay};
 use super::entries::Entries;
-use super::level::level_of;
+use super::level::Fanout;
 use super::node::TreeNode;
 use super::nodes::Nodes;
 use crate::entry::{Change, Entry};
@@ -61,10 +61,19 @@ impl<'a> Tree<'a> {
         ObjectIdentifier::new(digest)
     }
 
-    /// The tree with a root.
+    /// The tree with a root, of the fan-out of 256.
     pub fn new(source: &'a dyn PieceSource, root: ObjectIdentifier) -> Tree<'a> {
+        Tree::of_fanout(source, root, Fanout::Of256)
+    }
+
+    /// The tree with a root, of a fan-out.
+    pub fn of_fanout(
+        source: &'a dyn PieceSource,
+        root: ObjectIdentifier,
+        fanout: Fanout,
+    ) -> Tree<'a> {
         Tree {
-            nodes: Nodes::new(source, level_of),
+            nodes: Nodes::new(source, fanout.level_of()),
             root,
         }
     }

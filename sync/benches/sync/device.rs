@@ -7,8 +7,8 @@ use larder_idb::{
     Connection, Factory, ObjectStoreParameters, Origin, Storage, StorageOptions, SystemClock,
 };
 use larder_leveldb::storage::DiskFileSystem;
-use larder_pages::{CollectPolicy, Page, PageId, PageOptions};
-use larder_sync::{CloudKey, DeviceId, ENTRY_KEY_LEN_MAX, FolderCloud, PageSync};
+use larder_pages::{Page, PageId};
+use larder_sync::{CloudKey, DeviceId, FolderCloud, PageSync, page_options};
 
 pub(crate) struct Device {
     folder: PathBuf,
@@ -31,13 +31,8 @@ impl Device {
 
     /// As `larder sync` opens it.
     pub(crate) fn page(&self) -> Page {
-        let options = PageOptions {
-            key_len_max: ENTRY_KEY_LEN_MAX,
-            collect: CollectPolicy::Never,
-            ..PageOptions::default()
-        };
         let fs = Arc::new(DiskFileSystem::new());
-        Page::open(fs, &self.folder.join("page"), options).unwrap()
+        Page::open(fs, &self.folder.join("page"), page_options()).unwrap()
     }
 
     pub(crate) fn sync(&self, cloud: &Path, has_key: bool) -> PageSync {

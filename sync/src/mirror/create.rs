@@ -13,16 +13,15 @@ use super::schema::Schema;
 /// # use futures_executor::block_on;
 /// # use larder_idb::{Database, FixedClock, ObjectStoreParameters, Origin, Storage, StorageOptions};
 /// # use larder_idb::file_system::MemoryFileSystem;
-/// # use larder_pages::{Page, PageOptions, Timestamp};
-/// # use larder_sync::{ENTRY_KEY_LEN_MAX, Mirror, MirrorOptions, create_from_page};
+/// # use larder_pages::{Page, Timestamp};
+/// # use larder_sync::{Mirror, MirrorOptions, create_from_page, page_options};
 /// # use std::{path::Path, sync::Arc};
 /// # let library = Database::in_memory("library", 3, |upgrade| {
 /// #     upgrade.transaction.create_object_store("books", ObjectStoreParameters::new())?;
 /// #     upgrade.transaction.set_change_feed(true)
 /// # })?
 /// # .wait()?;
-/// # let options = PageOptions { key_len_max: ENTRY_KEY_LEN_MAX, ..PageOptions::default() };
-/// # let page = Page::open(Arc::new(MemoryFileSystem::new()), Path::new("page"), options)?;
+/// # let page = Page::open(Arc::new(MemoryFileSystem::new()), Path::new("page"), page_options())?;
 /// # let storage = Storage::new(StorageOptions::in_memory(Arc::new(FixedClock::default())))?;
 /// # let factory = storage.factory(&Origin::file());
 /// block_on(async {

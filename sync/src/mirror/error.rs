@@ -27,7 +27,7 @@ pub enum Error {
     NoSchema,
     /// The database was changed again and again while the mirror worked on it. Nothing is lost: try again later.
     Busy,
-    /// The page allows only shorter keys: open it with `PageOptions::key_len_max` of [`ENTRY_KEY_LEN_MAX`](super::ENTRY_KEY_LEN_MAX) or more.
+    /// The page allows only shorter keys: open it with [`page_options`](super::page_options), or more.
     KeysTooShort,
     /// The name of an object store is too long to be in a key of the page.
     NameTooLong {

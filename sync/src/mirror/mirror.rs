@@ -20,7 +20,7 @@ use super::state::{self, State, begun_row_name, row_name};
 /// batch that has what was done.
 ///
 /// The database has a change feed, lies in LevelDB, and is not upgraded while the mirror has a connection to it. One mirror of a
-/// page works at a time. The page's keys may be as long as [`ENTRY_KEY_LEN_MAX`] (`PageOptions::key_len_max`).
+/// page works at a time. [`page_options`](super::page_options) says how the page is opened.
 ///
 /// There is no clock in here: the time of commits is passed in. It decides which of two records is kept.
 ///
@@ -28,8 +28,8 @@ use super::state::{self, State, begun_row_name, row_name};
 /// # use futures_executor::block_on;
 /// # use larder_idb::{Database, ObjectStoreParameters, Value};
 /// # use larder_idb::file_system::MemoryFileSystem;
-/// # use larder_pages::{Page, PageOptions, Timestamp};
-/// # use larder_sync::{ENTRY_KEY_LEN_MAX, Mirror, MirrorOptions};
+/// # use larder_pages::{Page, Timestamp};
+/// # use larder_sync::{Mirror, MirrorOptions, page_options};
 /// # use std::{path::Path, sync::Arc};
 /// # let database = || {
 /// #     Database::in_memory("library", 1, |upgrade| {
@@ -39,8 +39,7 @@ use super::state::{self, State, begun_row_name, row_name};
 /// #     .wait()
 /// # };
 /// # let page = || {
-/// #     let options = PageOptions { key_len_max: ENTRY_KEY_LEN_MAX, ..PageOptions::default() };
-/// #     Page::open(Arc::new(MemoryFileSystem::new()), Path::new("page"), options)
+/// #     Page::open(Arc::new(MemoryFileSystem::new()), Path::new("page"), page_options())
 /// # };
 /// // Two devices, each with a database and a page.
 /// let (desk, pocket) = (database()?, database()?);

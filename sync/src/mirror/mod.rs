@@ -26,5 +26,5 @@ pub use entry_key::ENTRY_KEY_LEN_MAX;
 pub use error::{Error as MirrorError, Result as MirrorResult};
 pub use merge::Merged;
 pub use mirror::Mirror;
-pub use options::{MergeBy, MirrorOptions};
+pub use options::{MergeBy, MirrorOptions, page_options};
 pub use report::{Applied, LeftAlone, Reason, Taken};

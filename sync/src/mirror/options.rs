@@ -1,5 +1,9 @@
 //! How a database is mirrored.
 
+use larder_pages::{CollectPolicy, Fanout, PageOptions};
+
+use super::entry_key::ENTRY_KEY_LEN_MAX;
+
 /// In which parts a record is merged that two devices have changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MergeBy {
@@ -93,5 +97,17 @@ impl MirrorOptions {
 impl Default for MirrorOptions {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// How the page of a mirror is opened: with keys of up to [`ENTRY_KEY_LEN_MAX`] bytes; made with a fan-out of 16, since records change one by
+/// one; and without giving up what was synced, which the next merge needs.
+#[must_use]
+pub fn page_options() -> PageOptions {
+    PageOptions {
+        key_len_max: ENTRY_KEY_LEN_MAX,
+        fanout: Fanout::Of16,
+        collect: CollectPolicy::Never,
+        ..PageOptions::default()
     }
 }

@@ -37,7 +37,7 @@ impl PageSync {
     /// Takes what is new in the cloud: all segments whose writers' knowledge is here. Nothing is merged.
     ///
     /// A segment that is damaged is not taken, nor is what its device wrote behind it; what the others wrote is, and then the error comes, with
-    /// that [device](Error::device).
+    /// that [device](Error::device). So it is with one whose page has another fan-out, unless the page here is empty: then it takes on that.
     ///
     /// # Errors
     /// [`Unavailable`](ErrorKind::Unavailable), [`Erased`](ErrorKind::Erased), [`Rewritten`](ErrorKind::Rewritten),
@@ -185,7 +185,10 @@ impl PageSync {
                 done.is_waiting = true;
                 return Ok(());
             }
-            let taken = self.take_segment(&segment, taking, done);
+            let adopted = self.page.adopt_fanout(segment.header.fanout);
+            let taken = adopted
+                .map_err(|error| of_cloud(&segment, error))
+                .and_then(|()| self.take_segment(&segment, taking, done));
             taken.map_err(|error| match error.kind() {
                 ErrorKind::Damaged => self.at_fault(error, device),
                 _ => error,

@@ -95,7 +95,8 @@ impl PageSync {
     fn writer(&self) -> SegmentWriter {
         let last = self.position.of(self.device);
         let place = self.place(self.device, last.number + 1);
-        SegmentWriter::new(place, last, self.seen(), self.segment_max)
+        let fanout = self.page.fanout();
+        SegmentWriter::new(place, fanout, last, self.seen(), self.segment_max)
     }
 
     /// Puts the first of these commits: how many.

@@ -3,7 +3,7 @@
 use super::place::Place;
 use crate::bytes::{Reader, put_count, put_part};
 use crate::device::DeviceId;
-use larder_pages::{ObjectDigest, ObjectIdentifier, PageId};
+use larder_pages::{Fanout, ObjectDigest, ObjectIdentifier, PageId};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -21,6 +21,8 @@ pub(crate) struct PieceEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) place: Place,
+    /// That of the page's trees.
+    pub(crate) fanout: Fanout,
     /// The hash of the header before this one of the device; zeros for the first.
     pub(crate) previous: [u8; 32],
     /// What the device had taken of others when it wrote this.
@@ -40,6 +42,7 @@ impl Header {
         bytes.extend_from_slice(&self.place.page.0);
         bytes.extend_from_slice(&self.place.device.0);
         bytes.extend_from_slice(&self.place.number.to_le_bytes());
+        bytes.push(self.fanout.bits());
         bytes.extend_from_slice(&self.previous);
         put_count(&mut bytes, self.seen.len());
         for (device, number) in &self.seen {
@@ -66,6 +69,7 @@ impl Header {
             device: DeviceId(reader.array()?),
             number: reader.u64()?,
         };
+        let fanout = Fanout::of_bits(reader.u8()?).ok()?;
         let previous = reader.array()?;
         let mut seen = BTreeMap::new();
         for _ in 0..reader.count(SEEN_LEN)? {
@@ -103,6 +107,7 @@ impl Header {
         }
         reader.0.is_empty().then_some(Header {
             place,
+            fanout,
             previous,
             seen,
             pieces,
@@ -137,6 +142,7 @@ mod tests {
                 device: DeviceId([2; 16]),
                 number: 3,
             },
+            fanout: Fanout::Of16,
             previous: [4; 32],
             seen: [(DeviceId([5; 16]), 6), (DeviceId([7; 16]), 8)].into(),
             pieces: vec![piece(9, false), piece(10, true)],

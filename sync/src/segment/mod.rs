@@ -13,6 +13,6 @@ pub(crate) use read::Segment;
 pub(crate) use write::{SegmentMax, SegmentWriter};
 
 /// What a segment begins with.
-const MAGIC: [u8; 8] = *b"LRDRSYN\x01";
+const MAGIC: [u8; 8] = *b"LRDRSYN\x02";
 /// The magic, how it is sealed, the length of the sealed header.
 const START_LEN: usize = 13;

@@ -7,7 +7,7 @@ use crate::device::DeviceId;
 use crate::error::Result;
 use crate::position::Last;
 use crate::seal::{Seal, padded_len};
-use larder_pages::{CommitId, ObjectIdentifier};
+use larder_pages::{CommitId, Fanout, ObjectIdentifier};
 use std::collections::BTreeMap;
 
 /// How much is in a segment, and one piece.
@@ -39,6 +39,7 @@ pub(crate) struct SegmentWriter {
 impl SegmentWriter {
     pub(crate) fn new(
         place: Place,
+        fanout: Fanout,
         previous: Last,
         seen: BTreeMap<DeviceId, u64>,
         max: SegmentMax,
@@ -46,6 +47,7 @@ impl SegmentWriter {
         SegmentWriter {
             header: Header {
                 place,
+                fanout,
                 previous: previous.hash,
                 seen,
                 pieces: Vec::new(),

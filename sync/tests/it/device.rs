@@ -2,7 +2,7 @@
 
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::{Background, Options};
-use larder_pages::{CollectPolicy, Commit, ListLimits, Page, PageId, PageOptions};
+use larder_pages::{CollectPolicy, Commit, Fanout, ListLimits, Page, PageId, PageOptions};
 use larder_sync::{Cloud, CloudKey, DeviceId, PageSync, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +14,8 @@ pub(crate) type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 pub(crate) fn options() -> PageOptions {
     PageOptions {
+        // Small trees have several levels then.
+        fanout: Fanout::Of16,
         collect: CollectPolicy::Never,
         db: Options {
             background: Background::Caller,

@@ -11,6 +11,7 @@ mod clouds;
 mod crash;
 mod device;
 mod devices;
+mod fanouts;
 mod lazy;
 mod random;
 mod shared;

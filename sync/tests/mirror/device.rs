@@ -11,9 +11,9 @@ use larder_idb::{
     NewExternalObject, Origin, Storage, StorageOptions, Transaction, TransactionDurability,
     TransactionMode, TransactionOptions, Upgrade, Value,
 };
-use larder_pages::{Page, PageOptions, Timestamp};
+use larder_pages::{Page, Timestamp};
 use larder_sync::{
-    Applied, ENTRY_KEY_LEN_MAX, Mirror, MirrorOptions, MirrorResult, MirroredValue, Taken,
+    Applied, Mirror, MirrorOptions, MirrorResult, MirroredValue, Taken, page_options,
 };
 use serde_json::Value as Json;
 
@@ -30,11 +30,7 @@ pub(crate) fn wait<T>(storage: &Storage, future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn open_page(fs: Arc<dyn FileSystem>) -> larder_pages::Result<Page> {
-    let options = PageOptions {
-        key_len_max: ENTRY_KEY_LEN_MAX,
-        ..PageOptions::default()
-    };
-    Page::open(fs, Path::new("page"), options)
+    Page::open(fs, Path::new("page"), page_options())
 }
 
 pub(crate) fn page() -> Page {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::commit::CommitId;
-use crate::testing::page::{change, check_rows};
-use crate::{ListLimits, ListedEntry};
+use crate::testing::page::{change, check_rows, open_with, options};
+use crate::{Fanout, ListLimits, ListedEntry, PageOptions};
 use larder_fixtures::random::Random;
 use std::collections::{BTreeSet, HashMap};
 
@@ -143,7 +143,12 @@ fn meet(random: &mut Random, devices: &[Page]) {
 
 fn converge(seed: u64) -> usize {
     let mut random = Random::new(seed);
-    let devices: Vec<Page> = (0..2 + random.below(3)).map(|_| open()).collect();
+    let options = || PageOptions {
+        fanout: [Fanout::Of256, Fanout::Of16][seed as usize % 2],
+        ..options()
+    };
+    let count = 2 + random.below(3);
+    let devices: Vec<Page> = (0..count).map(|_| open_with(options())).collect();
     for step in 0..10 + random.below(30) {
         let device = &devices[random.below(devices.len() as u64) as usize];
         match random.below(5) {
