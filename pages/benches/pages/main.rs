@@ -16,8 +16,8 @@ mod plot;
 use larder_fixtures::random::Random;
 use larder_leveldb::storage::DiskFileSystem;
 use larder_pages::{
-    Commit, MergePolicy, ObjectType, ObjectWriter, Page, PageOptions, Piece, PieceSink, Priority,
-    SplitParameters, Splitter, Timestamp, sha256_with_length,
+    Commit, Fanout, MergePolicy, ObjectType, ObjectWriter, Page, PageOptions, Piece, PieceSink,
+    Priority, SplitParameters, Splitter, Timestamp, sha256_with_length,
 };
 use std::hint::black_box;
 use std::io::Read;
@@ -97,9 +97,13 @@ fn key(i: u64) -> Vec<u8> {
     format!("entry/{i:010}").into_bytes()
 }
 
-fn open(dir: &Path) -> Page {
+fn open(dir: &Path, fanout: Fanout) -> Page {
     let files = Arc::new(DiskFileSystem::new());
-    Page::open(files, dir, PageOptions::default()).unwrap()
+    let options = PageOptions {
+        fanout,
+        ..PageOptions::default()
+    };
+    Page::open(files, dir, options).unwrap()
 }
 
 fn fill(page: &Page, entries: u64, value_len: usize) -> Commit {
@@ -124,9 +128,9 @@ struct Costs {
 }
 
 /// On a page of so many entries: milliseconds of a commit of 100 changes, microseconds of a diff of 10.
-fn costs(entries: u64, value_len: usize) -> Costs {
+fn costs(entries: u64, value_len: usize, fanout: Fanout) -> Costs {
     let folder = tempfile::tempdir().unwrap();
-    let page = open(&folder.path().join("page"));
+    let page = open(&folder.path().join("page"), fanout);
     let mut head = Commit::first();
     let fill_us = measure(|| head = fill(&page, entries, value_len)) * 1e6 / entries as f64;
     let mut random = Random::new(3);
@@ -191,9 +195,17 @@ fn costs(entries: u64, value_len: usize) -> Costs {
 }
 
 fn pages(entries: u64) {
-    for value_len in [20, 100] {
-        let costs = costs(entries, value_len);
-        println!("a page of {entries} entries, values of {value_len} bytes:");
+    for (value_len, fanout) in [
+        (20, Fanout::Of16),
+        (20, Fanout::Of256),
+        (100, Fanout::Of16),
+        (100, Fanout::Of256),
+    ] {
+        let costs = costs(entries, value_len, fanout);
+        let fanout = 1 << fanout.bits();
+        println!(
+            "a page of {entries} entries, values of {value_len} bytes, a fan-out of {fanout}:"
+        );
         println!(
             "  an entry, filling it, 20,000 a commit {:8.2} us",
             costs.fill_us
@@ -232,7 +244,7 @@ fn growth(path: Option<&Path>) {
     });
     println!("entries       filling, us  commit of 100, ms  diff of 10, us  merge, ms  get, us");
     for size in sizes {
-        let costs = costs(size, 20);
+        let costs = costs(size, 20, Fanout::Of16);
         println!(
             "{size:<12} {:12.2} {:18.2} {:15.0} {:10.2} {:8.1}",
             costs.fill_us, costs.commit_ms, costs.diff_us, costs.merge_ms, costs.get_us
@@ -251,7 +263,7 @@ fn growth(path: Option<&Path>) {
     if let Some(path) = path {
         let titles = [
             "Pages of growing size: microseconds of CPU",
-            "keys and values of 16 and 20 bytes",
+            "keys and values of 16 and 20 bytes, a fan-out of 16",
         ];
         plot::write(path, titles, &sizes, &lines);
     }
@@ -274,7 +286,7 @@ fn peak_mib() -> f64 {
 /// In a process of its own: the peak of everything by then.
 fn memory() {
     let folder = tempfile::tempdir().unwrap();
-    let page = open(&folder.path().join("page"));
+    let page = open(&folder.path().join("page"), Fanout::default());
     println!("peak of memory, MiB: {:.1} at the start", peak_mib());
     let mut head = fill(&page, 1_000_000, 20);
     println!(
