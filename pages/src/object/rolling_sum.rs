@@ -15,8 +15,9 @@ const CHAR_OFFSET: u32 = 31;
 const TILE_LEN: usize = 1024;
 /// With the window before them.
 const TILE_BYTES: usize = WINDOW_LEN + TILE_LEN;
-/// Positions that are compared at once.
+/// Positions that are compared at once, and those whose places are found at once.
 const BLOCK_LEN: usize = 64;
+const WORD_LEN: usize = 8;
 
 /// A window, and the start value.
 #[derive(Clone, Debug)]
@@ -73,17 +74,47 @@ fn double<const BACK: usize>(
     }
 }
 
-/// The last bytes of `s2`, without its start value, of the windows that end at each byte of a tile.
-fn last_bytes(bytes: &Tile) -> Tile {
-    let (mut plain, mut weighed) = (*bytes, *bytes);
-    let (mut other_plain, mut other_weighed) = ([0; TILE_BYTES], [0; TILE_BYTES]);
-    double::<1>(&plain, &weighed, &mut other_plain, &mut other_weighed);
-    double::<2>(&other_plain, &other_weighed, &mut plain, &mut weighed);
-    double::<4>(&plain, &weighed, &mut other_plain, &mut other_weighed);
-    double::<8>(&other_plain, &other_weighed, &mut plain, &mut weighed);
-    double::<16>(&plain, &weighed, &mut other_plain, &mut other_weighed);
-    double::<32>(&other_plain, &other_weighed, &mut plain, &mut weighed);
-    weighed
+/// What a tile is searched with.
+struct Scratch {
+    /// The window, and the tile behind it.
+    bytes: Tile,
+    plain: [Tile; 2],
+    weighed: [Tile; 2],
+}
+
+impl Scratch {
+    const fn new() -> Scratch {
+        Scratch {
+            bytes: [0; TILE_BYTES],
+            plain: [[0; TILE_BYTES]; 2],
+            weighed: [[0; TILE_BYTES]; 2],
+        }
+    }
+
+    /// The bytes, and the last bytes of `s2`, without its start value, of the windows that end at each byte of the tile.
+    fn last_bytes(&mut self) -> (&Tile, &[u8]) {
+        let bytes = &self.bytes;
+        let [plain, other_plain] = &mut self.plain;
+        let [weighed, other_weighed] = &mut self.weighed;
+        double::<1>(bytes, bytes, plain, weighed);
+        double::<2>(plain, weighed, other_plain, other_weighed);
+        double::<4>(other_plain, other_weighed, plain, weighed);
+        double::<8>(plain, weighed, other_plain, other_weighed);
+        double::<16>(other_plain, other_weighed, plain, weighed);
+        // The last time the plain sums are not needed.
+        for i in WINDOW_LEN..TILE_BYTES {
+            let far = plain[i - 32].wrapping_add(weighed[i - 32]);
+            other_weighed[i] = weighed[i].wrapping_add(far);
+        }
+        (bytes, &other_weighed[WINDOW_LEN..])
+    }
+}
+
+/// The places of zeros among the bytes of a word: the top bit of each. Bits above the lowest that is set may be of bytes that are 1.
+const fn zeros(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; WORD_LEN]);
+    const TOPS: u64 = u64::from_ne_bytes([0x80; WORD_LEN]);
+    word.wrapping_sub(ONES) & !word & TOPS
 }
 
 impl RollingSum {
@@ -105,8 +136,9 @@ impl RollingSum {
     /// was one.
     pub(crate) fn find(&mut self, bytes: &[u8], mask: u32, value: u32) -> Option<usize> {
         let mut at = 0;
+        let mut scratch = Scratch::new();
         while let Some(tile) = bytes[at..].first_chunk::<TILE_LEN>() {
-            let found = self.find_in_tile(tile, mask, value);
+            let found = self.find_in_tile(tile, &mut scratch, mask, value);
             self.roll(&tile[..found.unwrap_or(TILE_LEN)]);
             if let Some(len) = found {
                 return Some(at + len);
@@ -119,24 +151,36 @@ impl RollingSum {
         found.map(|len| at + len)
     }
 
-    fn find_in_tile(&self, tile: &[u8; TILE_LEN], mask: u32, value: u32) -> Option<usize> {
-        let mut bytes = [0; TILE_BYTES];
-        bytes[..WINDOW_LEN].copy_from_slice(&self.window);
-        bytes[WINDOW_LEN..].copy_from_slice(tile);
-        let last = last_bytes(&bytes);
-        let (start, mask_byte, value_byte) = (self.start as u8, mask as u8, value as u8);
-        let may_be = |last: &u8| last.wrapping_add(start) & mask_byte == value_byte;
-        let blocks = last[WINDOW_LEN..].chunks_exact(BLOCK_LEN);
-        for (i, block) in blocks.enumerate() {
+    fn find_in_tile(
+        &self,
+        tile: &[u8; TILE_LEN],
+        scratch: &mut Scratch,
+        mask: u32,
+        value: u32,
+    ) -> Option<usize> {
+        scratch.bytes[..WINDOW_LEN].copy_from_slice(&self.window);
+        scratch.bytes[WINDOW_LEN..].copy_from_slice(tile);
+        let (bytes, last) = scratch.last_bytes();
+        // What is looked for, without the start value.
+        let mask_byte = mask as u8;
+        let wanted = (value as u8).wrapping_sub(self.start as u8) & mask_byte;
+        let word_of = |byte| u64::from_le_bytes([byte; WORD_LEN]);
+        let (mask_word, wanted_word) = (word_of(mask_byte), word_of(wanted));
+        for (i, block) in last.as_chunks::<BLOCK_LEN>().0.iter().enumerate() {
             // All of them, without a branch for each.
-            if !block.iter().fold(false, |any, last| any | may_be(last)) {
+            let is_there = |any, last: &u8| any | (last & mask_byte == wanted);
+            if !block.iter().fold(false, is_there) {
                 continue;
             }
-            for (j, _) in block.iter().enumerate().filter(|(_, last)| may_be(last)) {
-                let end = i * BLOCK_LEN + j + 1;
-                let window = bytes[end..].first_chunk()?;
-                if sums(window, self.start).1 & mask == value {
-                    return Some(end);
+            for (j, word) in block.as_chunks::<WORD_LEN>().0.iter().enumerate() {
+                let mut may_be = zeros(u64::from_le_bytes(*word) & mask_word ^ wanted_word);
+                while may_be != 0 {
+                    let at = j * WORD_LEN + may_be.trailing_zeros() as usize / 8;
+                    let end = i * BLOCK_LEN + at + 1;
+                    if sums(bytes[end..].first_chunk()?, self.start).1 & mask == value {
+                        return Some(end);
+                    }
+                    may_be &= may_be - 1;
                 }
             }
         }
