@@ -24,7 +24,7 @@ Examples:
 
 Exit status:
   0  all well; whether or not commits differ
-  1  something in a page was damaged or is not on this device: named on standard error; the rest came out
+  1  something in a page was damaged, or a value that was asked for is not on this device: named on standard error; the rest came out
   2  the command line was wrong, no commit or several have the name, a page is in use, or the output could not be written
   3  no repository or page at PATH, or none with the ledger, page or key asked for";
 

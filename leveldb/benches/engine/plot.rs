@@ -26,8 +26,29 @@ fn x(size: usize) -> f64 {
     70.0 + 130.0 * size as f64
 }
 
-fn y(cost: f64) -> f64 {
-    300.0 - 90.0 * (cost.max(0.01) / 0.1).log10()
+/// Powers of ten, between which all costs lie.
+struct Powers {
+    lowest: i32,
+    highest: i32,
+}
+
+impl Powers {
+    fn of(lines: &[Line]) -> Powers {
+        let costs = lines.iter().flat_map(|line| [&line.costs, &line.beside]);
+        let powers = costs.flatten().map(|cost| cost.max(0.01).log10());
+        let (lowest, highest) = powers.fold((0.0, 1.0), |(lowest, highest): (f64, f64), power| {
+            (lowest.min(power), highest.max(power))
+        });
+        Powers {
+            lowest: lowest.floor() as i32,
+            highest: highest.ceil() as i32,
+        }
+    }
+
+    fn y(&self, cost: f64) -> f64 {
+        let power = cost.max(0.01).log10() - f64::from(self.lowest);
+        350.0 - 300.0 * power / f64::from(self.highest - self.lowest)
+    }
 }
 
 /// Both axes logarithmic.
@@ -38,8 +59,10 @@ fn plot([title, legend]: [&str; 2], sizes: &[u64], lines: &[Line]) -> String {
     );
     let _ = writeln!(svg, "<text x=\"70\" y=\"20\">{title}</text>");
     let _ = writeln!(svg, "<text x=\"70\" y=\"36\" fill=\"#555\">{legend}</text>");
-    for cost in [0.1, 1.0, 10.0, 100.0] {
-        let y = y(cost);
+    let powers = Powers::of(lines);
+    for power in powers.lowest..=powers.highest {
+        let cost = 10_f64.powi(power);
+        let y = powers.y(cost);
         let _ = writeln!(
             svg,
             "<path d=\"M70 {y:.0}H460\" stroke=\"#ddd\"/><text x=\"62\" y=\"{:.0}\" text-anchor=\"end\">{cost}</text>",
@@ -61,7 +84,7 @@ fn plot([title, legend]: [&str; 2], sizes: &[u64], lines: &[Line]) -> String {
         ] {
             let points = costs.iter().enumerate();
             let points: Vec<String> = points
-                .map(|(size, cost)| format!("{:.0},{:.1}", x(size), y(*cost)))
+                .map(|(size, cost)| format!("{:.0},{:.1}", x(size), powers.y(*cost)))
                 .collect();
             if points.is_empty() {
                 continue;
