@@ -255,6 +255,41 @@ fn values_are_read_in_parts_and_shared_by_reference() {
     assert_eq!(error.kind(), ErrorKind::Usage);
 }
 
+/// Bytes, with a collection before each part of them.
+struct Collecting<'a>(&'a Page, &'a [u8], u64);
+
+impl Read for Collecting<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.2 += self.0.collect().unwrap().pieces;
+        self.1.read(buffer)
+    }
+}
+
+#[test]
+fn a_collection_takes_nothing_of_a_value_that_is_being_written() {
+    // More than an index has room for, and a stretch that comes again and again.
+    let mut value = Random::new(4).bytes(8 << 20);
+    let film = value[..2 << 20].to_vec();
+    value.extend_from_slice(&film);
+    value.extend_from_slice(&[0; 2 << 20]);
+    let page = open_with(PageOptions {
+        collect: CollectPolicy::EagerLiveReferences,
+        ..options()
+    });
+    let mut collecting = Collecting(&page, &value, 0);
+    let reference = page.create_value(&mut collecting).unwrap();
+    assert_eq!(collecting.2, 0, "pieces were collected");
+    let mut journal = page.begin().unwrap();
+    let put = journal.put_value(b"film", &reference, Priority::Eager);
+    put.unwrap();
+    drop(reference);
+    let commit = page.commit(journal, Timestamp(1)).unwrap();
+    page.collect().unwrap();
+    let found = page.snapshot(&commit, b"").get(b"film").unwrap().unwrap();
+    assert!(found == value);
+    check_rows(&page, true);
+}
+
 #[test]
 fn keys_are_as_long_as_the_setting_says() {
     let page = open();

@@ -4,10 +4,11 @@ use super::staged::Staged;
 use super::{Inner, Page, Pin};
 use crate::error::{Error, Result};
 use crate::object::{
-    ObjectIdentifier, ObjectReader, ObjectType, ObjectWriter, Piece, PieceSink, PieceSource,
-    Reference, SplitParameters,
+    ObjectDigest, ObjectIdentifier, ObjectReader, ObjectType, ObjectWriter, Piece, PieceSink,
+    PieceSource, Reference, SplitParameters,
 };
 use crate::rows::PieceStatus;
+use std::collections::HashMap;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -112,23 +113,29 @@ pub(super) fn pieces_of(content: &[u8]) -> Result<(ObjectIdentifier, Buffer)> {
     Ok((id, buffer))
 }
 
-/// Pieces that go to the page as transient ones. Each is pinned until the object has a root that refers to it.
+/// Pieces that go to the page as transient ones. Each is pinned until one that refers to it is there.
 struct Stream<'a> {
     page: &'a Arc<Inner>,
     buffer: Buffer,
-    pins: Vec<Pin>,
+    pins: HashMap<ObjectDigest, Pin>,
 }
 
 impl Stream<'_> {
     fn flush(&mut self) -> Result<()> {
         let pieces = std::mem::take(&mut self.buffer).pieces;
-        self.page.write_transient(&pieces)
+        self.page.write_transient(&pieces)?;
+        for reference in pieces.iter().flat_map(|piece| &piece.references) {
+            self.pins.remove(&reference.identifier.digest);
+        }
+        Ok(())
     }
 }
 
 impl PieceSink for &mut Stream<'_> {
     fn put(&mut self, piece: Piece<'_>) -> Result<()> {
-        self.pins.push(Pin::piece(self.page, piece.identifier));
+        let id = piece.identifier;
+        let pin = || Pin::piece(self.page, id);
+        self.pins.entry(id.digest).or_insert_with(pin);
         (&mut self.buffer).put(piece)?;
         match self.buffer.len_bytes >= BUFFER_LEN {
             true => self.flush(),
@@ -158,7 +165,7 @@ impl Page {
         let mut pieces = Stream {
             page: &self.0,
             buffer: Buffer::default(),
-            pins: Vec::new(),
+            pins: HashMap::new(),
         };
         let mut writer = ObjectWriter::new(&mut pieces, SplitParameters::LEDGER, 0);
         let mut part = vec![0; PART_LEN];
