@@ -71,7 +71,7 @@ impl Inner {
             if !staged.raise_piece(id)? {
                 continue;
             }
-            let references = references(self, self.fanout(), &id, &self.content(&id)?)?;
+            let references = references(self, None, &id, &self.content(&id)?)?;
             open.extend(references.into_iter().map(|one| one.identifier));
         }
         Ok(())

@@ -197,7 +197,7 @@ impl Batch<'_> {
     fn delete(&mut self, id: ObjectIdentifier) -> Result<()> {
         let dialect = self.page.dialect;
         if let Some(content) = self.page.piece(&id)? {
-            for reference in references(self.page, self.page.fanout(), &id, &content)? {
+            for reference in references(self.page, None, &id, &content)? {
                 let source = ReferenceSource::Object(id.digest, reference.priority);
                 let key = dialect.reference(&reference.identifier.digest, source);
                 self.rows.delete(&key);

@@ -19,11 +19,11 @@ impl FanoutCell {
     }
 }
 
-/// What the row says; 256 if there is none.
-pub(super) fn read(db: &Db) -> Result<Fanout> {
+/// What the row says, if there is one.
+pub(super) fn read(db: &Db) -> Result<Option<Fanout>> {
     match db.get(FANOUT)?.as_deref() {
-        None => Ok(Fanout::Of256),
-        Some([bits]) => Fanout::of_bits(*bits),
+        None => Ok(None),
+        Some([bits]) => Fanout::of_bits(*bits).map(Some),
         Some(other) => {
             let what = format!("a fan-out of {} bytes", other.len());
             Err(Error::corruption(what))
@@ -72,6 +72,7 @@ impl Page {
         stage(&mut batch, fanout);
         inner.write(&mut batch)?;
         inner.fanout.0.store(fanout.bits(), Ordering::Release);
+        inner.nodes.clear();
         Ok(())
     }
 }

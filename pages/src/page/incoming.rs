@@ -56,7 +56,7 @@ impl Together<'_> {
         id: &ObjectIdentifier,
         content: &[u8],
     ) -> Result<(Vec<Reference>, Vec<ObjectIdentifier>)> {
-        let references = references(self, self.page.fanout(), id, content)?;
+        let references = references(self, Some(self.page.fanout()), id, content)?;
         let mut missing = Vec::new();
         for reference in &references {
             let needed = &reference.identifier;
@@ -83,7 +83,8 @@ fn check_name(id: &ObjectIdentifier, content: &[u8]) -> Result<()> {
 }
 
 impl Page {
-    /// Begins to take what comes from elsewhere.
+    /// Begins to take what comes from elsewhere: from pages of the same fan-out, which an empty page takes on first
+    /// ([`adopt_fanout`](Self::adopt_fanout)). If they differ, a key whose levels differ is found out, one of many.
     pub fn incoming(&self) -> Incoming {
         Incoming {
             page: self.clone(),

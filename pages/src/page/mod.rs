@@ -107,9 +107,10 @@ impl Page {
             ));
         }
         let is_new = heads.is_empty();
-        let fanout = match is_new {
-            true => options.fanout,
-            false => fanout::read(&db)?,
+        let fanout = match (fanout::read(&db)?, is_new) {
+            (Some(fanout), _) => fanout,
+            (None, true) => options.fanout,
+            (None, false) => Fanout::Of256,
         };
         let page = Page::new(db, dialect, (options, fanout), heads, Vec::new());
         if is_new {
@@ -144,7 +145,7 @@ impl Page {
                 Err(error) => return Err(error),
             }
         }
-        let fanout = fanout::read(&db)?;
+        let fanout = fanout::read(&db)?.unwrap_or(Fanout::Of256);
         Ok(Page::new(db, dialect, (options, fanout), heads, unreadable))
     }
 

@@ -1,6 +1,6 @@
 //! Pieces on their way out: those of a commit that are on this device alone, each after what it refers to.
 
-use super::pieces::references;
+use super::pieces::{check_depth, references};
 use super::{Inner, Page, Pin};
 use crate::commit::Commit;
 use crate::error::Result;
@@ -15,7 +15,7 @@ pub struct Outgoing {
     seen: HashSet<ObjectIdentifier>,
 }
 
-/// A walk from a root down. Levels of trees and indexes bound the depth.
+/// A walk from a root down.
 struct Walk<'a, F> {
     page: &'a Inner,
     seen: &'a mut HashSet<ObjectIdentifier>,
@@ -27,7 +27,8 @@ struct Walk<'a, F> {
 
 impl<F: FnMut(ObjectIdentifier, &[u8]) -> Result<()>> Walk<'_, F> {
     /// A piece that was synced has nothing below it that was not.
-    fn piece(&mut self, id: ObjectIdentifier) -> Result<()> {
+    fn piece(&mut self, id: ObjectIdentifier, depth: usize) -> Result<()> {
+        check_depth(depth, &id)?;
         if id.digest.is_inline()
             || self.seen.contains(&id)
             || self.page.status(&id)? != Some(PieceStatus::Local)
@@ -35,9 +36,9 @@ impl<F: FnMut(ObjectIdentifier, &[u8]) -> Result<()>> Walk<'_, F> {
             return Ok(());
         }
         let content = self.page.content(&id)?;
-        for reference in references(self.page, self.page.fanout(), &id, &content)? {
+        for reference in references(self.page, None, &id, &content)? {
             match reference.priority == Priority::Eager || self.is_lazy {
-                true => self.piece(reference.identifier)?,
+                true => self.piece(reference.identifier, depth + 1)?,
                 false => self.lazy.push(reference.identifier),
             }
         }
@@ -97,7 +98,7 @@ impl Outgoing {
             lazy: Vec::new(),
             each,
         };
-        walk.piece(root)?;
+        walk.piece(root, 0)?;
         Ok(walk.lazy)
     }
 }

@@ -6,10 +6,25 @@ use crate::object::file_index;
 use crate::object::{ObjectIdentifier, ObjectType, PieceSource, PieceType, Priority, Reference};
 use crate::tree::{Fanout, Tree};
 
-/// What a piece with this content refers to, nothing inline. The pieces of a tree node must be in the source.
+/// Levels of trees are at most 255, those of indexes some more.
+const DEPTH_MAX: usize = 512;
+
+/// Whether a piece lies no deeper below a root than it can: a hostile chain of nodes is not gone down for ever.
+pub(super) fn check_depth(depth: usize, id: &ObjectIdentifier) -> Result<()> {
+    match depth <= DEPTH_MAX {
+        true => Ok(()),
+        false => Err(Error::corruption(format!(
+            "piece {:?} lies {depth} pieces below a root",
+            id.digest
+        ))),
+    }
+}
+
+/// What a piece with this content refers to, nothing inline. The pieces of a tree node must be in the source. A piece from elsewhere is of a fan-out, by
+/// which its keys are looked at.
 pub(crate) fn references(
     source: &dyn PieceSource,
-    fanout: Fanout,
+    fanout: Option<Fanout>,
     id: &ObjectIdentifier,
     content: &[u8],
 ) -> Result<Vec<Reference>> {
@@ -28,7 +43,10 @@ pub(crate) fn references(
             id,
             content,
         };
-        references.extend(Tree::of_fanout(&with_root, *id, fanout).references()?);
+        references.extend(match fanout {
+            Some(fanout) => Tree::of_fanout(&with_root, *id, fanout).references()?,
+            None => Tree::new(&with_root, *id).stored_references()?,
+        });
     }
     Ok(references)
 }

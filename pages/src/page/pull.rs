@@ -1,7 +1,7 @@
 //! Two pages on one machine meet.
 
 use super::add_commits::ChangeSource;
-use super::pieces::references;
+use super::pieces::{check_depth, references};
 use super::{Incoming, Inner, Page, Pin};
 use crate::commit::{Commit, CommitId};
 use crate::error::{Error, Result};
@@ -22,19 +22,22 @@ impl Page {
     /// `with_lazy` says so. Nothing is merged by that.
     ///
     /// # Errors
-    /// `Usage` if the pages have two fan-outs and this one is not empty; `NeedsFetch` if the other page has not all of it; those of [`Incoming::add_pieces`] and [`add_commits`](Self::add_commits). What was
+    /// `Usage` if the pages have two fan-outs and neither is empty; `NeedsFetch` if the other page has not all of it; those of [`Incoming::add_pieces`] and [`add_commits`](Self::add_commits). What was
     /// taken whole stays, and the next call goes on.
     pub fn pull_from(&self, other: &Page, with_lazy: bool) -> Result<Pulled> {
-        self.adopt_fanout(other.fanout())?;
         let mut pulled = Pulled::default();
         let pins: Vec<Pin> = other
             .heads()
             .iter()
             .map(|head| Pin::commit(&other.0, head))
             .collect();
-        for (_, commit) in self.missing(other)? {
+        let missing = self.missing(other)?;
+        if !missing.is_empty() {
+            self.adopt_fanout(other.fanout())?;
+        }
+        for (_, commit) in missing {
             let mut incoming = self.incoming();
-            pulled.pieces += pull_piece(&mut incoming, &other.0, commit.root(), with_lazy)?;
+            pulled.pieces += pull_piece(&mut incoming, &other.0, commit.root(), with_lazy, 0)?;
             let added = incoming.add_commits(&[commit.as_bytes()], ChangeSource::Peer)?;
             pulled.commits += added.len() as u64;
         }
@@ -60,14 +63,15 @@ impl Page {
     }
 }
 
-/// Takes a piece, after what it refers to: how many that were not inline. A piece that is here has all of that here. Levels of trees and indexes bound
-/// the depth.
+/// Takes a piece, after what it refers to: how many that were not inline. A piece that is here has all of that here.
 fn pull_piece(
     incoming: &mut Incoming,
     other: &Inner,
     id: ObjectIdentifier,
     with_lazy: bool,
+    depth: usize,
 ) -> Result<u64> {
+    check_depth(depth, &id)?;
     if id.digest.is_inline() {
         return Ok(0);
     }
@@ -76,9 +80,9 @@ fn pull_piece(
     }
     let content = other.content(&id)?;
     let mut count = 1;
-    for reference in references(other, other.fanout(), &id, &content)? {
+    for reference in references(other, None, &id, &content)? {
         if reference.priority == Priority::Eager || with_lazy {
-            count += pull_piece(incoming, other, reference.identifier, with_lazy)?;
+            count += pull_piece(incoming, other, reference.identifier, with_lazy, depth + 1)?;
         }
     }
     incoming.add_pieces(&[(id, &content)])?;

@@ -135,7 +135,7 @@ impl TreeNode {
             )));
         }
         let mut found = None;
-        each_entry(&root, level, level_of, |key, table| {
+        each_entry(&root, level, Some(level_of), |key, table| {
             if key == wanted {
                 found = Some(read_entry(key, table)?);
             }
@@ -146,6 +146,15 @@ impl TreeNode {
 
     /// Reads a node: its keys ascend, and are of its level.
     pub(crate) fn decode(bytes: &[u8], level_of: LevelOf) -> Result<TreeNode> {
+        TreeNode::read(bytes, Some(level_of))
+    }
+
+    /// What a node refers to, of whatever level its keys are.
+    pub(crate) fn references_of(bytes: &[u8]) -> Result<Vec<Reference>> {
+        Ok(TreeNode::read(bytes, None)?.references())
+    }
+
+    fn read(bytes: &[u8], level_of: Option<LevelOf>) -> Result<TreeNode> {
         let malformed = |error: Malformed| error.within(MESSAGE);
         let root = Table::root(bytes).map_err(malformed)?;
         let level = root.u8(2).map_err(malformed)?;
@@ -177,11 +186,11 @@ impl TreeNode {
     }
 }
 
-/// Goes through the entries of a node: their keys ascend, and are of its level.
+/// Goes through the entries of a node: their keys ascend, and are of its level, if that is asked for.
 fn each_entry<'b>(
     root: &Table<'b>,
     level: u8,
-    level_of: LevelOf,
+    level_of: Option<LevelOf>,
     mut each: impl FnMut(&'b [u8], &Table<'b>) -> Result<()>,
 ) -> Result<()> {
     let malformed = |error: Malformed| error.within(MESSAGE);
@@ -196,7 +205,9 @@ fn each_entry<'b>(
                 key.escape_ascii()
             )));
         }
-        level::check(level_of, level, key)?;
+        if let Some(level_of) = level_of {
+            level::check(level_of, level, key)?;
+        }
         each(key, &table)?;
         last = Some(key);
     }

@@ -6,12 +6,12 @@ use super::node::TreeNode;
 use crate::entry::Entry;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{
-    ObjectIdentifier, ObjectReader, ObjectType, ObjectWriter, PieceSink, PieceSource,
+    ObjectIdentifier, ObjectReader, ObjectType, ObjectWriter, PieceSink, PieceSource, Reference,
     SplitParameters,
 };
 use std::sync::Arc;
 
-/// A node has at most so many bytes: 255 entries are expected, a million may be there if keys are chosen for their hash.
+/// A node has at most so many bytes: 255 entries are expected, or 15; a million may be there if keys are chosen for their hash.
 const NODE_LEN_MAX: u64 = 64 << 20;
 /// The number of a child has two bytes.
 const CHILDREN_MAX: usize = 1 << 16;
@@ -64,6 +64,11 @@ impl<'a> Nodes<'a> {
     /// The entry of a key in a node of level 0.
     pub(crate) fn find_in_leaf(&self, id: &ObjectIdentifier, key: &[u8]) -> Result<Option<Entry>> {
         TreeNode::find(&self.bytes(id)?, self.level_of, key)
+    }
+
+    /// What a node refers to, of whatever level its keys are.
+    pub(crate) fn references_of(&self, id: &ObjectIdentifier) -> Result<Vec<Reference>> {
+        TreeNode::references_of(&self.bytes(id)?)
     }
 
     fn bytes(&self, id: &ObjectIdentifier) -> Result<Vec<u8>> {

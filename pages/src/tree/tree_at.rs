@@ -131,6 +131,11 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// What the root refers to, of whatever level its keys are: of a node that was looked at when it came.
+    pub(crate) fn stored_references(&self) -> Result<Vec<Reference>> {
+        self.nodes.references_of(&self.root)
+    }
+
     /// What the root refers to, as reference rows have it.
     pub(crate) fn references(&self) -> Result<Vec<Reference>> {
         Ok(self.nodes.root(&self.root)?.references())

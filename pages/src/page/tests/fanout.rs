@@ -90,6 +90,8 @@ fn an_empty_page_adopts_the_fanout_of_the_one_that_it_meets_and_another_refuses(
         assert!(refused.to_string().contains("nodes of"), "{refused}");
         assert_eq!(apart.heads(), [before]);
         assert_eq!(apart.fanout(), other);
+        let empty = open_on(&MemoryFileSystem::new(), fanout);
+        assert_eq!(apart.pull_from(&empty, false).unwrap().commits, 0);
     }
 }
 
@@ -106,4 +108,52 @@ fn a_fanout_that_is_none_is_damage() {
         let error = Page::open(fs, Path::new("page"), options()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corruption, "{value:?}");
     }
+}
+
+#[test]
+fn what_was_left_of_the_fanout_before_is_collected() {
+    let there = open_on(&MemoryFileSystem::new(), Fanout::Of256);
+    let head = filled(&there);
+    let here = open_on(&MemoryFileSystem::new(), Fanout::Of256);
+    let mut incoming = here.incoming();
+    let mut outgoing = there.outgoing();
+    let taken = outgoing.eager_pieces(&head, |id, content| incoming.add_pieces(&[(id, content)]));
+    taken.unwrap();
+    // Cut off before the commit.
+    drop(incoming);
+    here.adopt_fanout(Fanout::Of16).unwrap();
+    assert!(here.collect().unwrap().pieces > 5);
+    check_rows(&here, true);
+    filled(&here);
+}
+
+/// Node over node, each of which says that it is of level 1.
+#[test]
+fn a_hostile_chain_of_nodes_is_not_gone_down_for_ever() {
+    use crate::object::{ObjectDigest, ObjectType, PieceType};
+    use crate::tree::TreeNode;
+    let there = open();
+    let mut incoming = there.incoming();
+    let mut child = None;
+    for _ in 0..2000 {
+        let node = TreeNode {
+            children: vec![child],
+            ..TreeNode::empty(1)
+        };
+        let content = node.encode();
+        let digest = ObjectDigest::of(PieceType::Chunk, ObjectType::TreeNode, &content);
+        let id = ObjectIdentifier::new(digest);
+        if !digest.is_inline() {
+            incoming.add_pieces(&[(id, &content)]).unwrap();
+        }
+        child = Some(id);
+    }
+    let commit = Commit::on(&[&Commit::first()], child.unwrap(), Timestamp(1));
+    let added = incoming.add_commits(&[commit.as_bytes()], ChangeSource::Peer);
+    added.unwrap();
+    let refused = open().pull_from(&there, false).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Corruption);
+    assert!(refused.to_string().contains("below a root"), "{refused}");
+    let refused = there.outgoing().eager_pieces(&commit, |_, _| Ok(()));
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Corruption);
 }

@@ -73,7 +73,7 @@ fn check_objects(page: &Page, commits: &HashMap<CommitId, Commit>, is_collected:
         let id = ObjectIdentifier::new(*digest);
         let content = page.0.content(&id).unwrap();
         assert!(digest.is_of(&content));
-        for reference in references(&*page.0, page.fanout(), &id, &content).unwrap() {
+        for reference in references(&*page.0, Some(page.fanout()), &id, &content).unwrap() {
             let to = reference.identifier.digest;
             let source = ReferenceSource::Object(*digest, reference.priority);
             references_found.insert(page.0.dialect.reference(&to, source));
