@@ -19,6 +19,9 @@ pub enum ErrorKind {
     Rewritten,
     /// The cloud's bytes are not what a device has written: damaged, cut, of another page, or moved. Nothing of them was taken.
     Damaged,
+    /// The page of another device has another fan-out than this one, and neither is empty. Nothing was taken, and nothing should be put there: one of
+    /// the two has to be begun anew.
+    Fanout,
     /// The cloud's bytes do not open with this key, or are sealed where no key was given, or are not where one was.
     WrongKey,
     /// The page refused or failed. [`std::error::Error::source`] is its error.
@@ -51,15 +54,24 @@ impl Error {
         Error::new(ErrorKind::Damaged, format!("{name} of the cloud: {what}"))
     }
 
-    /// The error, as one of what another device has written.
+    pub(crate) fn page_error(&self) -> Option<&larder_pages::Error> {
+        self.source.as_deref()
+    }
+
+    /// The error, as one of what another device has written, if it is none of a third one's.
     pub(crate) fn of_device(self, device: DeviceId) -> Error {
-        let device = Some(device);
+        let device = self.device.or(Some(device));
         Error { device, ..self }
     }
 
     /// The device whose segments are at fault, if they are another's: what the others have written was taken, and this one's can be put.
     pub fn device(&self) -> Option<DeviceId> {
         self.device
+    }
+
+    /// Whether it is only what one other device has written that cannot be taken: a round goes on.
+    pub fn is_one_devices(&self) -> bool {
+        self.device.is_some() && self.kind != ErrorKind::Fanout
     }
 
     /// What a caller can do about it.

@@ -251,14 +251,16 @@ impl Round<'_> {
                 Ok(None)
             }
             Ok(incoming) => Ok(incoming),
-            Err(Error::Malformed { what }) => {
+            Err(error) => {
+                let Some(what) = error.of_entry() else {
+                    return Err(error);
+                };
                 let reason = Reason::Refused(what);
                 let is_unseen = true;
                 let apart = Apart { reason, is_unseen };
                 self.state.apart.insert(entry_key.to_vec(), apart);
                 Ok(None)
             }
-            Err(error) => Err(error),
         }
     }
 

@@ -149,7 +149,7 @@ impl Mirror {
     /// # }
     /// ```
     ///
-    /// One that is not as a mirror writes it is left out; [`conflict_count`](Self::conflict_count) counts it, and
+    /// One that is not as a mirror writes it, or whose values cannot be read, is left out; [`conflict_count`](Self::conflict_count) counts it, and
     /// [`settle_all`](Self::settle_all) takes it off the list.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl Mirror {
         let mut conflicts = Vec::new();
         for entry in listed {
             match read(&self.page, &snapshot, entry?) {
-                Err(Error::Malformed { .. }) => {}
+                Err(error) if error.of_entry().is_some() => {}
                 conflict => conflicts.push(conflict?),
             }
         }

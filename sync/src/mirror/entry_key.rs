@@ -98,12 +98,16 @@ pub(super) fn place(entry_key: &[u8]) -> Result<Place> {
             let Key::Array(elements) = &key else {
                 return Err(malformed("the key of a record that is no array"));
             };
-            match &elements[..] {
-                [Key::String(name), key] => Ok(Place {
+            let [Key::String(name), key] = &elements[..] else {
+                return Err(malformed("the key of a record without name or key"));
+            };
+            // Or one record would have two entries.
+            match of_record(name, key)? == entry_key {
+                true => Ok(Place {
                     object_store: name.clone(),
                     key: Some(key.clone()),
                 }),
-                _ => Err(malformed("the key of a record without name or key")),
+                false => Err(malformed("a record in an entry that is not its own")),
             }
         }
         LONG_RECORD => {

@@ -98,6 +98,22 @@ impl std::error::Error for Error {
     }
 }
 
+impl Error {
+    /// What is wrong with an entry, if that is the error: it was not written by a mirror, or its value cannot be read or is not here.
+    pub(super) fn of_entry(&self) -> Option<String> {
+        use larder_pages::ErrorKind;
+        match self {
+            Self::Malformed { what } => Some(what.clone()),
+            Self::Page(error) => {
+                let is_of_entry =
+                    matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NeedsFetch);
+                is_of_entry.then(|| error.to_string())
+            }
+            _ => None,
+        }
+    }
+}
+
 impl From<larder_feed::Error> for Error {
     fn from(error: larder_feed::Error) -> Self {
         match error {

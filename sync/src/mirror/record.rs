@@ -11,7 +11,7 @@ use larder_idb::{
 use larder_pages::{Entry, ObjectIdentifier, ObjectReader, Page, Snapshot};
 
 use super::bytes::{Bad, Bytes, put_bytes, put_number, put_string};
-use super::entry_key::{LONG_RECORD, Place, of_record};
+use super::entry_key::{LONG_RECORD, Place, of_record, place};
 use super::error::{Error, Result};
 
 /// The value's bytes are those that every device has for it.
@@ -202,6 +202,15 @@ impl Stored {
         })
     }
 
+    /// The key of an entry's record. The value is read if it alone has the key.
+    pub(super) fn key_of(page: &Page, snapshot: &Arc<Snapshot>, entry: &Entry) -> Result<Key> {
+        let place = place(&entry.key)?;
+        match place.key {
+            Some(key) => Ok(key),
+            None => Self::read(page, snapshot, &entry.key, entry.value, 0)?.key(&entry.key, &place),
+        }
+    }
+
     /// The record's key, where its entry is.
     pub(super) fn key(&self, entry_key: &[u8], place: &Place) -> Result<Key> {
         if let Some(key) = &place.key {
@@ -261,6 +270,9 @@ impl Stored {
     }
 }
 
+/// No record's value, without its blobs, has more bytes, and nothing else is longer that is read whole.
+const HEAD_LEN_MAX: usize = 1 << 30;
+
 /// What is decoded from the front of a value, from `offset` on, and where it ends. No more is read than that takes, and four times as much.
 pub(super) fn read_head<T>(
     reader: &mut ObjectReader<Page>,
@@ -276,6 +288,9 @@ pub(super) fn read_head<T>(
         let mut bytes = Bytes(&part);
         match decode(&mut bytes) {
             Ok(decoded) => return Ok((decoded, offset + (part.len() - bytes.0.len()) as u64)),
+            Err(Bad::Cut) if !is_all && part.len() > HEAD_LEN_MAX => {
+                return Err(Error::malformed("a value of more than a GiB"));
+            }
             Err(Bad::Cut) if !is_all => {}
             Err(bad) => return Err(bad.into()),
         }

@@ -185,6 +185,14 @@ pub(super) async fn load(
     {
         return Ok(found);
     }
+    // What a first take has begun is of the database that was here then: this one has perhaps nothing of it.
+    let begun = begun_row_name(consumer.name());
+    if page
+        .sync_metadata(&begun)?
+        .is_some_and(|row| !row.is_empty())
+    {
+        page.set_sync_metadata(&begun, &[])?;
+    }
     let first = State::first(steps.into_iter().max().unwrap_or(0) + 1);
     let options = TransactionOptions::new()
         .reserved(true)

@@ -226,7 +226,7 @@ impl Round<'_> {
             }
             if !is_known || is_all {
                 // What the page has of it already, the database has not seen, if it had no part in it.
-                let is_new = !is_known && !self.is_resumed;
+                let is_new = (!is_known && !self.is_resumed) || !now.is_applied;
                 let may_have_unseen = self.put_all(name, is_new).await?;
                 now.is_applied &= !(is_new && may_have_unseen);
                 joined.insert(name.clone());
@@ -308,15 +308,9 @@ impl Round<'_> {
                 }
                 if let Some(object_store) = object_store {
                     let page = &self.mirror.page;
-                    let place = place(&entry.key)?;
-                    let key = match &place.key {
-                        Some(key) => Ok(key.clone()),
-                        None => Stored::read(page, &snapshot, &entry.key, entry.value, 0)
-                            .and_then(|stored| stored.key(&entry.key, &place)),
-                    };
-                    let key = match key {
+                    let key = match Stored::key_of(page, &snapshot, &entry) {
                         // The database has never had it.
-                        Err(Error::Malformed { .. }) => continue,
+                        Err(error) if error.of_entry().is_some() => continue,
                         key => key?,
                     };
                     let is_there = object_store.get_key(key)?.await?.is_some();

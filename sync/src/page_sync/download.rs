@@ -1,6 +1,6 @@
 //! From the cloud to the page.
 
-use super::{DEVICES, PageSync, SyncState};
+use super::{DEVICE, DEVICES, Direction, PageSync, SyncState};
 use crate::device::DeviceId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
@@ -37,11 +37,11 @@ impl PageSync {
     /// Takes what is new in the cloud: all segments whose writers' knowledge is here. Nothing is merged.
     ///
     /// A segment that is damaged is not taken, nor is what its device wrote behind it; what the others wrote is, and then the error comes, with
-    /// that [device](Error::device). So it is with one whose page has another fan-out, unless the page here is empty: then it takes on that.
+    /// that [device](Error::device). So it is with one whose page has another fan-out ([`Fanout`](ErrorKind::Fanout)), unless the page here is empty: then it takes on that.
     ///
     /// # Errors
     /// [`Unavailable`](ErrorKind::Unavailable), [`Erased`](ErrorKind::Erased), [`Rewritten`](ErrorKind::Rewritten),
-    /// [`Damaged`](ErrorKind::Damaged), [`WrongKey`](ErrorKind::WrongKey), [`Page`](ErrorKind::Page). What was taken by then stays.
+    /// [`Damaged`](ErrorKind::Damaged), [`Fanout`](ErrorKind::Fanout), [`WrongKey`](ErrorKind::WrongKey), [`Page`](ErrorKind::Page). What was taken by then stays.
     pub fn download(&mut self) -> Result<Downloaded> {
         self.status
             .change(|status| status.download = SyncState::InProgress);
@@ -50,7 +50,7 @@ impl PageSync {
             Ok(done) if done.is_waiting => SyncState::Pending,
             _ => SyncState::Idle,
         };
-        self.ended(done, |status, state| status.download = state, state)
+        self.ended(done, Direction::Download, state)
     }
 
     /// The devices that the cloud has segments of.
@@ -92,6 +92,26 @@ impl PageSync {
             }
         }
         let mut taking: Vec<Taking> = devices.into_iter().map(|one| self.taking(one)).collect();
+        let taken = self.take_all(&mut taking, &mut problem);
+        let is_copied = taking
+            .iter()
+            .any(|one| one.device == self.device && one.has_new);
+        // However it has ended.
+        self.leave_name(is_copied)?;
+        let done = taken?;
+        // Pieces without their commit, at the end of what a device has written: they come again.
+        match problem {
+            Some(problem) => Err(problem),
+            None => Ok(done),
+        }
+    }
+
+    /// Takes what can be taken of some devices. Those that have written something else are taken out, and the first such error noted.
+    fn take_all(
+        &mut self,
+        taking: &mut Vec<Taking>,
+        problem: &mut Option<Error>,
+    ) -> Result<Downloaded> {
         let mut done = Downloaded::default();
         let mut position = self.position.clone();
         loop {
@@ -118,17 +138,8 @@ impl PageSync {
                 return Err(error);
             }
             if done.segments == before {
-                break;
+                return Ok(done);
             }
-        }
-        let is_copied = taking
-            .iter()
-            .any(|one| one.device == self.device && one.has_new);
-        self.leave_name(is_copied)?;
-        // Pieces without their commit, at the end of what a device has written: they come again.
-        match problem {
-            Some(problem) => Err(problem),
-            None => Ok(done),
         }
     }
 
@@ -145,8 +156,9 @@ impl PageSync {
     pub(super) fn take_own(&mut self) -> Result<()> {
         let mut taking = self.taking(self.device);
         let mut position = self.position.clone();
-        self.take_device(&mut taking, &mut position, &mut Downloaded::default())?;
-        self.leave_name(taking.has_new)
+        let taken = self.take_device(&mut taking, &mut position, &mut Downloaded::default());
+        self.leave_name(taking.has_new)?;
+        taken
     }
 
     /// Takes another name if something under this one has come that was not here: then the page is a copy of another device's, or an
@@ -185,16 +197,18 @@ impl PageSync {
                 done.is_waiting = true;
                 return Ok(());
             }
-            let adopted = self.page.adopt_fanout(segment.header.fanout);
-            let taken = adopted
-                .map_err(|error| of_cloud(&segment, error))
-                .and_then(|()| self.take_segment(&segment, taking, done));
+            self.adopt_fanout(&segment, device)?;
+            let taken = self.take_segment(&segment, taking, done);
             taken.map_err(|error| match error.kind() {
                 ErrorKind::Damaged => self.at_fault(error, device),
                 _ => error,
             })?;
             position.0.insert(device, segment.last);
             done.segments += 1;
+            if device == self.device && taking.has_new && self.device != self.fresh {
+                // Before the position, which would say that this was written here.
+                self.page.set_sync_metadata(DEVICE, &self.fresh.0)?;
+            }
             if device == self.device || !segment.header.commits.is_empty() {
                 // All pieces that came of the device are in commits now, or were here: a segment of this one that is not noted yet. What others
                 // have begun is read again if this process ends.
@@ -202,6 +216,17 @@ impl PageSync {
                 self.save_position(&self.position)?;
             }
         }
+    }
+
+    fn adopt_fanout(&self, segment: &Segment, device: DeviceId) -> Result<()> {
+        let adopted = self.page.adopt_fanout(segment.header.fanout);
+        adopted.map_err(|error| match error.kind() {
+            larder_pages::ErrorKind::Usage => {
+                let what = format!("{} of the cloud: {error}", segment.name());
+                self.at_fault(Error::new(ErrorKind::Fanout, what), device)
+            }
+            _ => error.into(),
+        })
     }
 
     fn take_segment(
@@ -263,7 +288,12 @@ impl PageSync {
         for (id, content) in pieces {
             let missing = incoming.missing_for(id, content);
             for needed in missing.map_err(|error| of_cloud(segment, error))? {
-                self.fetch_pieces(&needed, incoming)?;
+                let fetched = self.fetch_pieces(&needed, incoming);
+                fetched.map_err(|error| match error.page_error() {
+                    // It is not there: then the segment says what is not so.
+                    Some(of_page) => of_cloud(segment, of_page.clone()),
+                    None => error,
+                })?;
             }
             let added = incoming.add_pieces(&[(*id, content)]);
             added.map_err(|error| of_cloud(segment, error))?;

@@ -73,10 +73,11 @@ impl PageSync {
             true => Ok(()),
             false => self.read_headers(&mut index),
         };
-        let content = read.and_then(|()| self.indexed_piece(id, &mut index));
+        let content = self.indexed_piece(id, &mut index);
         // What is in it by now is right, whatever has failed.
         self.index = Some(index);
-        content
+        // The piece may have been in what could not be read.
+        content.or_else(|error| read.and(Err(error)))
     }
 
     fn indexed_piece(&self, id: &ObjectIdentifier, index: &mut PieceIndex) -> Result<Vec<u8>> {
@@ -103,10 +104,11 @@ impl PageSync {
     }
 
     /// Reads the headers of segments that were not there before, also of those that no commit has followed yet: values that a device has from another
-    /// one come in such.
+    /// one come in such. What a device has written that cannot be read is passed over, and is the error at the end.
     fn read_headers(&self, index: &mut PieceIndex) -> Result<()> {
         let mut devices = self.devices()?;
         devices.extend(self.position.0.keys());
+        let mut problem = Ok(());
         for device in devices {
             let last = self.position.of(device).number;
             let read = index.read.get(&device).copied().unwrap_or(0);
@@ -116,12 +118,17 @@ impl PageSync {
                     Ok(None) if number <= last => {
                         let what =
                             format!("the cloud has segment {number} of device {device} no more");
-                        return Err(Error::new(ErrorKind::Erased, what));
+                        problem = problem.and(Err(Error::new(ErrorKind::Erased, what)));
+                        break;
                     }
                     Ok(None) => break,
                     // It says so when it is to be taken.
                     Err(error) if number > last && error.kind() != ErrorKind::Unavailable => break,
-                    Err(error) => return Err(error),
+                    Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
+                    Err(error) => {
+                        problem = problem.and(Err(error));
+                        break;
+                    }
                 };
                 let at = index.segments.len() as u32;
                 index.segments.push((device, number));
@@ -131,6 +138,6 @@ impl PageSync {
                 index.read.insert(device, number);
             }
         }
-        Ok(())
+        problem
     }
 }

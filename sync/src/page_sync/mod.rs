@@ -77,7 +77,7 @@ pub struct PageSync {
     position: Position,
     index: Option<PieceIndex>,
     status: StatusReader,
-    failures: u32,
+    failures: Failures,
     segment_max: SegmentMax,
 }
 
@@ -110,6 +110,20 @@ fn read_row<T>(
     Ok(Some(read(&bytes).ok_or_else(damaged)?))
 }
 
+/// Which way what failed has gone.
+#[derive(Clone, Copy)]
+enum Direction {
+    Download,
+    Upload,
+}
+
+/// How often each has failed since it last ended well: what is put does not end the waiting for what cannot be taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Failures {
+    download: u32,
+    upload: u32,
+}
+
 impl PageSync {
     /// A page with an id, in a cloud; sealed with a key, if there is one: all pages of a cloud with the same, or none. `fresh` is a new random name: this device has it from now on, unless
     /// the page has given it one already.
@@ -137,7 +151,7 @@ impl PageSync {
             position,
             index: None,
             status: StatusReader::default(),
-            failures: 0,
+            failures: Failures::default(),
             segment_max: SegmentMax::default(),
         })
     }
@@ -165,24 +179,23 @@ impl PageSync {
 
     /// How long to wait before the next round if the last one has failed: longer after each failure, at most five minutes.
     pub fn retry_after(&self) -> Option<Duration> {
-        (self.failures > 0).then(|| status::wait_after(self.failures))
+        let Failures { download, upload } = self.failures;
+        let failures = download.max(upload);
+        (failures > 0).then(|| status::wait_after(failures))
     }
 
     /// Takes what is new, merges, puts what is new. If it is only what one other device has written that cannot be taken ([`Error::device`]), that is
-    /// the error at the end.
+    /// the error at the end; but for another fan-out, beside which nothing is put.
     ///
     /// # Errors
     /// Those of [`download`](Self::download), of [`Page::merge`] and of [`upload`](Self::upload).
     pub fn run(&mut self, policy: &mut MergePolicy<'_>) -> Result<Round> {
         let downloaded = match self.download() {
-            Err(error) if error.device().is_none() => return Err(error),
+            Err(error) if !error.is_one_devices() => return Err(error),
             downloaded => downloaded,
         };
-        let failures = self.failures;
         let merged = self.page.merge(policy)?;
         let uploaded = self.upload()?;
-        // That something was put does not end the waiting for what cannot be taken.
-        self.failures = failures;
         Ok(Round {
             downloaded: downloaded?,
             merged: merged.merged,
@@ -300,25 +313,26 @@ impl PageSync {
         }
     }
 
-    /// Notes how something has ended.
-    fn ended<T>(
-        &mut self,
-        result: Result<T>,
-        set: impl FnOnce(&mut SyncStatus, SyncState),
-        state: SyncState,
-    ) -> Result<T> {
-        match result {
-            Ok(done) => {
-                self.failures = 0;
-                self.status.change(|status| set(status, state));
-                Ok(done)
+    /// Notes how one of the two has ended.
+    fn ended<T>(&mut self, result: Result<T>, direction: Direction, state: SyncState) -> Result<T> {
+        let failures = match direction {
+            Direction::Download => &mut self.failures.download,
+            Direction::Upload => &mut self.failures.upload,
+        };
+        let state = match &result {
+            Ok(_) => {
+                *failures = 0;
+                state
             }
             Err(error) => {
-                self.failures = self.failures.saturating_add(1);
-                let state = SyncState::Error(error.clone());
-                self.status.change(|status| set(status, state));
-                Err(error)
+                *failures = failures.saturating_add(1);
+                SyncState::Error(error.clone())
             }
-        }
+        };
+        self.status.change(|status| match direction {
+            Direction::Download => status.download = state,
+            Direction::Upload => status.upload = state,
+        });
+        result
     }
 }

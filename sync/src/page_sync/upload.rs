@@ -1,6 +1,6 @@
 //! From the page to the cloud.
 
-use super::{DEVICE, DEVICES, KEYS, PageSync, SyncState};
+use super::{DEVICE, DEVICES, Direction, KEYS, PageSync, SyncState};
 use crate::cloud::Put;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Last;
@@ -53,7 +53,7 @@ impl PageSync {
             true => SyncState::Idle,
             false => SyncState::Pending,
         };
-        self.ended(done, |status, state| status.upload = state, state)
+        self.ended(done, Direction::Upload, state)
     }
 
     fn upload_all(&mut self) -> Result<Uploaded> {

@@ -44,7 +44,11 @@ impl Segment {
         };
         let (magic, rest) = front.split_at(MAGIC.len());
         if magic != MAGIC {
-            return Err(damaged("it does not begin as a segment does"));
+            let is_other = magic[..MAGIC.len() - 1] == MAGIC[..MAGIC.len() - 1];
+            return Err(match is_other {
+                true => damaged("it is of another version of the format"),
+                false => damaged("it does not begin as a segment does"),
+            });
         }
         let [is_sealed, len @ ..] = rest else {
             return Err(damaged("it is cut"));

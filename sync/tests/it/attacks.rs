@@ -6,7 +6,8 @@ use crate::shared::{Names, Replica, Replicas};
 use larder_fixtures::random::Random;
 use larder_leveldb::storage::{CrashImage, FileSystem, MemoryFileSystem};
 use larder_pages::PageId;
-use larder_sync::{Cloud, CloudKey, DeviceId, ErrorKind, FolderCloud, PageSync};
+use larder_sync::{Cloud, CloudKey, DeviceId, ErrorKind, FolderCloud, PageSync, Put};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -310,6 +311,57 @@ fn a_copied_page_becomes_a_device_of_its_own() {
     assert_ne!(one.sync.device(), two.sync.device());
     for device in [&mut two, &mut one] {
         device.run().unwrap();
+    }
+    assert!(one.map() == two.map());
+    assert_eq!(one.map()[&b"two"[..]], b"2");
+}
+
+/// A cloud that does not answer for names with a part in them.
+#[derive(Debug)]
+struct Without(Arc<Replica>, String);
+
+impl Cloud for Without {
+    fn put(&self, name: &str, bytes: &[u8]) -> larder_sync::Result<Put> {
+        self.0.put(name, bytes)
+    }
+
+    fn read(&self, name: &str, range: Range<u64>) -> larder_sync::Result<Option<Vec<u8>>> {
+        match name.contains(&self.1) {
+            true => Err(larder_sync::Error::new(ErrorKind::Unavailable, "for now")),
+            false => self.0.read(name, range),
+        }
+    }
+
+    fn list(&self, folder: &str) -> larder_sync::Result<Vec<String>> {
+        self.0.list(folder)
+    }
+}
+
+/// However the round ends in which it sees that it is one.
+#[test]
+fn a_copied_page_leaves_its_name_although_the_round_fails_behind_that() {
+    let cloud = Replicas::new(1).of(0);
+    let mut one = filled(&cloud, None);
+    let copy = Arc::new(one.files.crash_image(CrashImage::KeepWritten));
+    one.put(b"one", b"1", 50);
+    one.run().unwrap();
+    let nine = DeviceId([9; 16]);
+    let mut third = Device::new(cloud.clone(), None, 9);
+    third.run().unwrap();
+    third.put(b"three", b"3", 52);
+    third.run().unwrap();
+    let failing = Arc::new(Without(cloud.clone(), format!("{nine}/")));
+    let mut two = Device::on(copy, failing.clone(), None, 2);
+    assert_eq!(one.sync.device(), two.sync.device());
+    let error = two.run().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(two.sync.device(), DeviceId([2; 16]));
+    let mut two = two.restarted(cloud.clone(), None, 7);
+    assert_eq!(two.sync.device(), DeviceId([2; 16]));
+    two.put(b"two", b"2", 53);
+    for _ in 0..2 {
+        one.run().unwrap();
+        two.run().unwrap();
     }
     assert!(one.map() == two.map());
     assert_eq!(one.map()[&b"two"[..]], b"2");

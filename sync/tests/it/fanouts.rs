@@ -1,7 +1,7 @@
 //! Pages of two fan-outs.
 
 use larder_leveldb::storage::MemoryFileSystem;
-use larder_pages::{Fanout, Page, PageOptions, Timestamp};
+use larder_pages::{Fanout, MergePolicy, Page, PageOptions, Timestamp};
 use larder_sync::{DeviceId, ErrorKind, PageSync};
 use std::path::Path;
 use std::sync::Arc;
@@ -56,8 +56,10 @@ fn pages_of_two_fanouts_do_not_meet_and_say_so() {
     let (page, mut sync) = of_256(&cloud);
     put(&page, 0..10);
     let before = page.heads();
-    let refused = sync.download().unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Damaged);
+    let names = cloud.of(0).names.lock().unwrap().clone();
+    let refused = sync.run(&mut MergePolicy::LastOneWins).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Fanout);
+    assert_eq!(*cloud.of(0).names.lock().unwrap(), names);
     assert_eq!(refused.device(), Some(DeviceId([1; 16])));
     assert!(
         refused.to_string().contains("nodes of about 256 entries"),

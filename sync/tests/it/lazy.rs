@@ -120,3 +120,26 @@ fn a_value_of_parts_that_come_again_is_fetched() {
     two.sync.fetch(&value).unwrap();
     assert!(snapshot.get(b"film").unwrap().unwrap() == film);
 }
+
+#[test]
+fn what_another_device_has_spoilt_is_in_the_way_of_no_value() {
+    let cloud = Replicas::new(1).of(0);
+    let mut one = Device::new(cloud.clone(), None, 1);
+    let mut two = Device::new(cloud.clone(), None, 2);
+    let mut bad = Device::new(cloud.clone(), None, 0);
+    bad.put(b"bad", &[3; 50], 1);
+    bad.run().unwrap();
+    let film = with_film(&one);
+    one.run().unwrap();
+    two.run().unwrap();
+    let of_bad = format!("{}/", bad.sync.device());
+    for (name, bytes) in cloud.names.lock().unwrap().iter_mut() {
+        if name.contains(&of_bad) {
+            bytes[40] ^= 1;
+        }
+    }
+    let snapshot = two.page.snapshot(&two.head(), b"");
+    let value = snapshot.entry(b"film").unwrap().unwrap().value;
+    two.sync.fetch(&value).unwrap();
+    assert!(snapshot.get(b"film").unwrap().unwrap() == film);
+}

@@ -469,6 +469,18 @@ fn entries_that_no_mirror_writes_stop_nothing_beside_them_and_overwrite_nothing(
         let mut misplaced = long_ones[0].key.clone();
         *misplaced.last_mut().unwrap() ^= 1;
         journal.put(&misplaced, &other).unwrap();
+        // A key that is too long for an entry of this kind.
+        let longer = Key::from("k".repeat(1020).as_str());
+        let mut not_its_own = vec![b'r'];
+        let array = Key::array(vec![Key::from("notes"), longer.clone()]).unwrap();
+        larder_idb::codec::sortable::encode(&array, &mut not_its_own);
+        assert!(
+            (1025..1057).contains(&not_its_own.len()),
+            "{}",
+            not_its_own.len()
+        );
+        let value = snapshot.get(&short[1].key).unwrap().unwrap();
+        journal.put(&not_its_own, &value).unwrap();
         journal.put(b"r\xff", b"no key").unwrap();
         journal.put(b"R\x01", b"no key either").unwrap();
         pocket.page.commit(journal, Timestamp(50)).unwrap();

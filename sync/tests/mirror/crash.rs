@@ -229,3 +229,39 @@ fn after_a_crash_of_a_first_take_in_parts_it_goes_on() {
     }
     assert_eq!(parts, (0..=4).collect());
 }
+
+/// The database is lost, or the page goes on as another device's: what was taken by then is the page's, and the new database gets it.
+#[test]
+fn a_first_take_that_was_cut_off_is_no_take_of_another_database() {
+    let (mut device, images, is_on) = watched(1);
+    device.options = MirrorOptions::new().records_per_commit(2);
+    for number in 0..7 {
+        device.put("notes", number, &json!(number));
+    }
+    *is_on.lock().unwrap() = true;
+    device.take(5);
+    *is_on.lock().unwrap() = false;
+    let images = std::mem::take(&mut *images.lock().unwrap());
+    let mut parts = BTreeSet::new();
+    for image in images {
+        let page = image.opened(&device.options).page;
+        let there = taken(&page);
+        parts.insert(there);
+        let fresh = Device {
+            page,
+            ..Device::new(device.options.clone(), upgrade)
+        };
+        fresh.put("notes", 100, &json!("its own"));
+        fresh.apply(6);
+        // Two records in each commit, but for the last; the last has the note as well.
+        let found = (0..7).filter(|number| fresh.get("notes", *number).is_some());
+        let expected = (2 * there).min(7);
+        assert_eq!(found.count(), expected, "{}", image.operation);
+        assert_eq!(fresh.get("notes", 100), Some(json!("its own")));
+        let other = Device::new(MirrorOptions::new().device_number(1), upgrade);
+        other.page.pull_from(&fresh.page, false).unwrap();
+        other.apply(7);
+        assert_eq!(other.content(), fresh.content());
+    }
+    assert_eq!(parts, (0..=4).collect());
+}

@@ -2,6 +2,7 @@
 
 use larder_feed::{CleanUp, Feed};
 use larder_idb::{Key, NewExternalObject, ObjectStoreParameters, Upgrade, Value};
+use larder_pages::Timestamp;
 use larder_sync::{MirrorOptions, Reason};
 use serde_json::json;
 
@@ -44,6 +45,14 @@ fn what_was_changed_and_cleaned_up_is_taken() {
         desk.put("notes", key, &json!("old"));
     }
     quiet(&[&desk, &pocket], &mut 0);
+    // One that no mirror writes lies among its records.
+    let head = desk.page.heads().remove(0);
+    let first = desk.page.snapshot(&head, b"").entries(b"r").unwrap().next();
+    let foreign = [&first.unwrap().unwrap().key[..], b"\xff"].concat();
+    let mut journal = desk.page.begin().unwrap();
+    journal.put(&foreign, b"of another program").unwrap();
+    desk.page.commit(journal, Timestamp(40)).unwrap();
+    assert_eq!(desk.apply(41).apart.len(), 1);
     desk.put("notes", 2, &json!("new"));
     desk.put("notes", 4, &json!("more"));
     for key in [Key::from(3), long()] {
@@ -54,7 +63,8 @@ fn what_was_changed_and_cleaned_up_is_taken() {
     // Which of them have changed cannot be known.
     assert_eq!((taken.put, taken.removed), (3, 2));
     assert_eq!(desk.take(51).put, 0);
-    quiet(&[&desk, &pocket], &mut 60);
+    meet(&desk, &pocket);
+    pocket.apply(60);
     assert_eq!(desk.content(), pocket.content());
     assert_eq!(pocket.get("notes", 2), Some(json!("new")));
     assert_eq!(pocket.content().len(), 3);
@@ -104,4 +114,36 @@ fn what_was_apart_in_an_object_store_that_is_gone_keeps_nothing_away() {
         assert_eq!(desk.get("notes", 1), Some(json!("new")), "{is_cleaned}");
         assert!(desk.apply(92).apart.is_empty());
     }
+}
+
+/// A new object store of a name of which the page has records: they were not applied yet when the feed was cleaned up.
+#[test]
+fn what_the_database_never_had_is_not_missed() {
+    fn without(upgrade: &Upgrade) -> larder_idb::Result<()> {
+        let transaction = &upgrade.transaction;
+        transaction.delete_object_store("notes")?;
+        transaction.create_object_store("other", ObjectStoreParameters::new())?;
+        Ok(())
+    }
+    fn again(upgrade: &Upgrade) -> larder_idb::Result<()> {
+        let transaction = &upgrade.transaction;
+        transaction.create_object_store("notes", ObjectStoreParameters::new())?;
+        Ok(())
+    }
+    let [desk, pocket] = two();
+    desk.put("notes", 1, &json!("old"));
+    quiet(&[&desk, &pocket], &mut 0);
+    let desk = desk.reopened(2, without);
+    desk.take(50);
+    pocket.put("notes", 2, &json!("new there"));
+    pocket.take(51);
+    meet(&desk, &pocket);
+    assert!(desk.apply(52).without_store > 0);
+    let desk = desk.reopened(3, again);
+    desk.take(53);
+    desk.put("other", 1, &json!("x"));
+    clean(&desk);
+    desk.take(54);
+    desk.apply(55);
+    assert_eq!(desk.get("notes", 2), Some(json!("new there")));
 }
