@@ -166,7 +166,7 @@ fn once(args: &SyncArgs, sync: &mut DatabaseSync) -> Result<bool, SyncError> {
         complain(&format!("{} off the list", Counted(settled, "conflict")));
     }
     out.flush()?;
-    Ok(report.apart.is_empty())
+    Ok(report.apart.is_empty() && report.problem.is_none())
 }
 
 fn show(args: &SyncArgs, report: &RoundReport, out: &mut impl Write) -> Result<(), SyncError> {
@@ -179,8 +179,11 @@ fn show(args: &SyncArgs, report: &RoundReport, out: &mut impl Write) -> Result<(
     Ok(out.flush()?)
 }
 
-/// Names the records that are not alike.
+/// Names the records that are not alike, and what cannot be taken.
 fn say_apart(report: &RoundReport) {
+    if let Some(problem) = &report.problem {
+        complain(problem);
+    }
     for apart in &report.apart {
         complain(&format!("{} {}: {}", apart.store, apart.key, apart.reason));
     }
@@ -189,12 +192,16 @@ fn say_apart(report: &RoundReport) {
 /// Rounds until the command is interrupted. The store is opened when something has changed here or there, since a browser cannot open it
 /// meanwhile; if one has it open, the command waits.
 fn watch(args: &SyncArgs, sync: &mut DatabaseSync) -> Result<(), SyncError> {
-    let (mut last_problem, mut apart) = (None, Vec::new());
+    let (mut last_problem, mut apart) = (None, (None, Vec::new()));
+    // What cannot be taken is news each time that one looks.
+    let mut looks_again = Duration::ZERO;
     loop {
-        let has_news = match sync.is_store_changed() {
-            true => Ok(true),
-            false => sync.has_news(),
+        let has_news = match (sync.is_store_changed(), looks_again.is_zero()) {
+            (true, _) => Ok(true),
+            (false, true) => sync.has_news(),
+            (false, false) => Ok(false),
         };
+        looks_again = looks_again.saturating_sub(WATCH_EVERY);
         match has_news.and_then(|has| has.then(|| sync.round()).transpose()) {
             Ok(None) => {}
             Ok(Some(report)) => {
@@ -202,11 +209,15 @@ fn watch(args: &SyncArgs, sync: &mut DatabaseSync) -> Result<(), SyncError> {
                 if !report.is_quiet() {
                     show(args, &report, &mut io::stdout().lock())?;
                 }
+                let retry_after = sync.sync().retry_after();
+                looks_again = retry_after.unwrap_or_default();
                 // Once, as long as they stay the same.
-                if report.apart != apart {
+                if (&report.problem, &report.apart) != (&apart.0, &apart.1) {
                     say_apart(&report);
-                    apart = report.apart;
+                    apart = (report.problem, report.apart);
                 }
+                sleep(WATCH_EVERY);
+                continue;
             }
             Err(error) if may_pass(&error) => {
                 let problem = error.to_string();

@@ -22,7 +22,7 @@ use larder_idb::{Connection, Factory, Storage, StorageOptions, SystemClock};
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use larder_pages::{OpenPage, PageId, Repository, Timestamp};
 use larder_sync::{
-    Cloud, CloudKey, Conflict, DeviceId, MergeBy, Mirror, MirrorOptions, PageSync,
+    Cloud, CloudKey, Conflict, DeviceId, Downloaded, MergeBy, Mirror, MirrorOptions, PageSync,
     create_from_page, page_options,
 };
 use sha2::{Digest, Sha256};
@@ -158,12 +158,19 @@ impl DatabaseSync {
         Ok(self.sync.start_over()?)
     }
 
-    /// Brings what is new in the database to the cloud, and what is new in the cloud to the database.
+    /// Brings what is new in the database to the cloud, and what is new in the cloud to the database. What one device has written and cannot be taken
+    /// ([`RoundReport::problem`]) does not stop what the others have.
     ///
     /// # Errors
     /// If the cloud, the page or the database fails; what was done by then stays, and the next round goes on.
     pub fn round(&mut self) -> Result<RoundReport, SyncError> {
-        let downloaded = self.sync.download()?;
+        let (downloaded, problem) = match self.sync.download() {
+            Err(error) if error.is_one_devices() => (
+                Downloaded::default(),
+                Some(SyncError::from(error).to_string()),
+            ),
+            downloaded => (downloaded?, None),
+        };
         let (applied, conflicts) = self.with_mirror(|mirror| {
             let applied = block_on(mirror.apply(now()))?;
             Ok((applied, mirror.conflict_count()?))
@@ -172,7 +179,8 @@ impl DatabaseSync {
         let files = self.store_files();
         let uploaded = self.sync.upload()?;
         self.seen = Some(files);
-        Ok(RoundReport::new(downloaded, &applied, uploaded, conflicts))
+        let report = RoundReport::new(downloaded, &applied, uploaded, conflicts);
+        Ok(RoundReport { problem, ..report })
     }
 
     /// What two devices have changed.

@@ -34,6 +34,8 @@ pub struct RoundReport {
     pub without_store: u64,
     /// Whether the cloud has something that cannot be taken yet.
     pub is_waiting: bool,
+    /// What one other device has written and cannot be taken: it is damaged in the cloud.
+    pub problem: Option<String>,
     /// Records that are not alike here and elsewhere, and why.
     pub apart: Vec<Apart>,
 }
@@ -83,6 +85,7 @@ impl RoundReport {
             merged: applied.merged,
             conflicts,
             without_store: applied.without_store,
+            problem: None,
             is_waiting: downloaded.is_waiting || !applied.is_one,
             apart: applied.apart.iter().chain(skipped).map(Apart::of).collect(),
         }

@@ -354,6 +354,43 @@ fn a_record_that_cannot_be_made_alike_is_named() {
     }
 }
 
+/// A bit of one device's file turns. The others, and what they have written, go on.
+#[test]
+fn what_one_device_has_written_and_is_damaged_stops_nobody_else() {
+    let devices = Devices::alike(&[]);
+    let before = files(&devices.path("cloud"));
+    devices.put("a", "lost", 2);
+    assert_eq!(devices.sync("a", &[]).0, Some(0));
+    let new = files(&devices.path("cloud"));
+    let new: Vec<_> = new.iter().filter(|file| !before.contains(file)).collect();
+    let [(segment, bytes)] = &new[..] else {
+        panic!("{new:?}")
+    };
+    let mut damaged = bytes.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    fs::write(segment, &damaged).unwrap();
+    devices.put("b", "three", 3);
+    for device in ["b", "c", "b"] {
+        let (code, out, words) = devices.sync(device, &[]);
+        assert_eq!((code, words.lines().count()), (Some(1), 1), "{words}");
+        assert!(words.contains("was changed"), "{words}");
+        assert!(out.starts_with("from here: "), "{out}");
+    }
+    let (_, out, _) = devices.sync("c", &["--json"]);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(
+        report["problem"].as_str().unwrap().contains("of the cloud"),
+        "{out}"
+    );
+    assert_eq!(devices.records("c"), r#"{"one":1,"three":3}"#);
+    fs::write(segment, bytes).unwrap();
+    for device in ["b", "c"] {
+        let (code, _, words) = devices.sync(device, &[]);
+        assert_eq!((code, &*words), (Some(0), ""));
+        assert_eq!(devices.records(device), r#"{"lost":2,"one":1,"three":3}"#);
+    }
+}
+
 #[test]
 fn a_store_is_made_only_where_it_is_certain_that_there_is_none() {
     let devices = Devices::alike(&[]);
