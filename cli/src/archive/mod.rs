@@ -24,6 +24,7 @@ mod value;
 pub(crate) use command::{Export, import};
 pub use error::ArchiveError;
 pub use export::{ArchiveWriter, Counts, Exported, Source};
+#[cfg(feature = "sync")]
 pub(crate) use external::UNIX_EPOCH_MICROS;
 pub use import::{ImportOptions, Imported, check_bytes, import_archive};
 pub(crate) use json::Json;
