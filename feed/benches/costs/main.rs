@@ -155,7 +155,7 @@ fn puts() {
             for (turn, what) in (1..).zip(["new", "overwrite"]) {
                 let (mut costs, mut tracked_costs, mut ratios) = (vec![], vec![], vec![]);
                 for round in 1..=ROUNDS {
-                    // The same keys, once new and once there.
+                    // These keys, once new and once there.
                     let start = round * ROUND_LEN;
                     let keys = start..start + ROUND_LEN;
                     let cost = plain.put(keys.clone(), turn, len_bytes);

@@ -15,6 +15,7 @@ mod plot;
 
 use larder_fixtures::random::Random;
 use larder_leveldb::storage::DiskFileSystem;
+use larder_leveldb::{Db, Options};
 use larder_pages::{
     Commit, Fanout, MergePolicy, ObjectType, ObjectWriter, Page, PageOptions, Piece, PieceSink,
     Priority, SplitParameters, Splitter, Timestamp, sha256_with_length,
@@ -26,6 +27,12 @@ use std::sync::Arc;
 
 fn cpu_seconds() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// The CPU time of this thread alone.
+fn thread_cpu_seconds() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
@@ -119,22 +126,80 @@ fn fill(page: &Page, entries: u64, value_len: usize) -> Commit {
     head
 }
 
+/// What a page has, or commits have made.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rows {
+    pieces: u64,
+    /// Bytes of the pieces.
+    bytes: u64,
+    /// From a piece to another, or from a commit to its root: a row each.
+    references: u64,
+}
+
+impl Rows {
+    /// Those of a page that is closed.
+    fn of(dir: &Path) -> Rows {
+        let files = Arc::new(DiskFileSystem::new());
+        let db = Db::open_read_only(files, dir, Options::default()).unwrap();
+        let mut rows = Rows::default();
+        let mut iter = db.iter();
+        iter.seek_to_first().unwrap();
+        while iter.valid() {
+            if iter.key().starts_with(b"objects/") {
+                rows.pieces += 1;
+                rows.bytes += iter.value().unwrap().len() as u64;
+            }
+            rows.references += u64::from(iter.key().starts_with(b"refcounts/"));
+            iter.next().unwrap();
+        }
+        rows
+    }
+
+    fn of_each(self, count: u64) -> Rows {
+        Rows {
+            pieces: self.pieces / count,
+            bytes: self.bytes / count,
+            references: self.references / count,
+        }
+    }
+}
+
+impl std::ops::Sub for Rows {
+    type Output = Rows;
+
+    fn sub(self, before: Rows) -> Rows {
+        Rows {
+            pieces: self.pieces - before.pieces,
+            bytes: self.bytes - before.bytes,
+            references: self.references - before.references,
+        }
+    }
+}
+
 struct Costs {
     fill_us: f64,
     commit_ms: f64,
+    /// So much of that in the thread that commits: the rest is the engine's.
+    committing_ms: f64,
+    of_100: Rows,
+    of_one: Rows,
     diff_us: f64,
     merge_ms: f64,
     get_us: f64,
 }
 
+/// So many commits are measured together.
+const COMMITS: u32 = 100;
+
 /// On a page of so many entries: milliseconds of a commit of 100 changes, microseconds of a diff of 10.
 fn costs(entries: u64, value_len: usize, fanout: Fanout) -> Costs {
     let folder = tempfile::tempdir().unwrap();
-    let page = open(&folder.path().join("page"), fanout);
+    let dir = folder.path().join("page");
+    let page = open(&dir, fanout);
     let mut head = Commit::first();
     let fill_us = measure(|| head = fill(&page, entries, value_len)) * 1e6 / entries as f64;
     let mut random = Random::new(3);
-    let changed = |random: &mut Random, head: &Commit, count: u64| {
+    let change = |page: &Page, random: &mut Random, head: &Commit, count: u64| {
         let mut journal = page.begin_on(head);
         for _ in 0..count {
             let key = key(random.next() % entries);
@@ -143,14 +208,18 @@ fn costs(entries: u64, value_len: usize, fanout: Fanout) -> Costs {
         page.commit(journal, Timestamp(random.next() as i64 >> 2))
             .unwrap()
     };
-    let commit_ms = {
-        const COMMITS: u32 = 100;
+    let changed = |random: &mut Random, head: &Commit, count| change(&page, random, head, count);
+    let (commit_ms, committing_ms) = {
+        let start = thread_cpu_seconds();
         let seconds = measure(|| {
             for _ in 0..COMMITS {
                 head = changed(&mut random, &head, 100);
             }
         });
-        seconds * 1e3 / f64::from(COMMITS)
+        let of_thread = thread_cpu_seconds() - start;
+        [seconds, of_thread]
+            .map(|seconds| seconds * 1e3 / f64::from(COMMITS))
+            .into()
     };
     let diff_us = median(
         (0..50)
@@ -185,9 +254,24 @@ fn costs(entries: u64, value_len: usize, fanout: Fanout) -> Costs {
         }
     }) * 1e6
         / 5000.0;
+    drop(snapshot);
+    assert!(page.close().unwrap());
+    let mut made = |count| {
+        let before = Rows::of(&dir);
+        let page = open(&dir, fanout);
+        for _ in 0..COMMITS {
+            head = change(&page, &mut random, &head, count);
+        }
+        assert!(page.close().unwrap());
+        (Rows::of(&dir) - before).of_each(COMMITS.into())
+    };
+    let (of_100, of_one) = (made(100), made(1));
     Costs {
         fill_us,
         commit_ms,
+        committing_ms,
+        of_100,
+        of_one,
         diff_us,
         merge_ms,
         get_us,
@@ -211,9 +295,15 @@ fn pages(entries: u64) {
             costs.fill_us
         );
         println!(
-            "  a commit of 100 changes               {:8.2} ms",
-            costs.commit_ms
+            "  a commit of 100 changes               {:8.2} ms, {:.2} of them in the thread that commits",
+            costs.commit_ms, costs.committing_ms
         );
+        for (what, made) in [("100 changes", costs.of_100), ("one change", costs.of_one)] {
+            println!(
+                "    {what}: {} pieces of {} bytes together, {} references",
+                made.pieces, made.bytes, made.references
+            );
+        }
         println!(
             "  a diff of 10 entries                  {:8.0} us",
             costs.diff_us

@@ -136,9 +136,10 @@ impl RollingSum {
     /// was one.
     pub(crate) fn find(&mut self, bytes: &[u8], mask: u32, value: u32) -> Option<usize> {
         let mut at = 0;
-        let mut scratch = Scratch::new();
-        while let Some(tile) = bytes[at..].first_chunk::<TILE_LEN>() {
-            let found = self.find_in_tile(tile, &mut scratch, mask, value);
+        // Most parts of a stream that comes in small ones have no whole tile.
+        let mut scratch = (bytes.len() >= TILE_LEN).then(Scratch::new);
+        while let (Some(tile), Some(scratch)) = (bytes[at..].first_chunk(), &mut scratch) {
+            let found = self.find_in_tile(tile, scratch, mask, value);
             self.roll(&tile[..found.unwrap_or(TILE_LEN)]);
             if let Some(len) = found {
                 return Some(at + len);

@@ -5,7 +5,7 @@ use crate::object::ObjectDigest;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Nodes of so many bytes are kept: those of the trees of about two million entries, or 100,000 if nodes have 16.
+/// Nodes of so many bytes are kept.
 const LEN_MAX: usize = 8 << 20;
 
 #[derive(Debug)]
