@@ -19,7 +19,7 @@ pub enum ErrorKind {
     Rewritten,
     /// The cloud's bytes are not what a device has written: damaged, cut, of another page, or moved. Nothing of them was taken.
     Damaged,
-    /// The page of another device has another fan-out than this one, and neither is empty. Nothing was taken, and nothing should be put there: one of
+    /// The pages of the cloud have another fan-out than this one, and neither is empty. Nothing of them was taken, and nothing should be put there: one of
     /// the two has to be begun anew.
     Fanout,
     /// The cloud's bytes do not open with this key, or are sealed where no key was given, or are not where one was.
@@ -67,11 +67,6 @@ impl Error {
     /// The device whose segments are at fault, if they are another's: what the others have written was taken, and this one's can be put.
     pub fn device(&self) -> Option<DeviceId> {
         self.device
-    }
-
-    /// Whether it is only what one other device has written that cannot be taken: a round goes on.
-    pub fn is_one_devices(&self) -> bool {
-        self.device.is_some() && self.kind != ErrorKind::Fanout
     }
 
     /// What a caller can do about it.

@@ -192,44 +192,46 @@ fn say_apart(report: &RoundReport) {
 /// Rounds until the command is interrupted. The store is opened when something has changed here or there, since a browser cannot open it
 /// meanwhile; if one has it open, the command waits.
 fn watch(args: &SyncArgs, sync: &mut DatabaseSync) -> Result<(), SyncError> {
-    let (mut last_problem, mut apart) = (None, (None, Vec::new()));
-    // What cannot be taken is news each time that one looks.
+    // What was said last: it is said again when it is another.
+    let (mut failed, mut apart) = (None, (None, Vec::new()));
     let mut looks_again = Duration::ZERO;
     loop {
-        let has_news = match (sync.is_store_changed(), looks_again.is_zero()) {
-            (true, _) => Ok(true),
-            (false, true) => sync.has_news(),
-            (false, false) => Ok(false),
-        };
-        looks_again = looks_again.saturating_sub(WATCH_EVERY);
-        match has_news.and_then(|has| has.then(|| sync.round()).transpose()) {
-            Ok(None) => {}
-            Ok(Some(report)) => {
-                last_problem = None;
+        let round = until_news(sync, looks_again).and_then(|()| sync.round());
+        let retry_after = sync.sync().retry_after().unwrap_or_default();
+        match round {
+            Ok(report) => {
                 if !report.is_quiet() {
                     show(args, &report, &mut io::stdout().lock())?;
                 }
-                let retry_after = sync.sync().retry_after();
-                looks_again = retry_after.unwrap_or_default();
-                // Once, as long as they stay the same.
                 if (&report.problem, &report.apart) != (&apart.0, &apart.1) {
                     say_apart(&report);
-                    apart = (report.problem, report.apart);
                 }
+                (failed, apart) = (None, (report.problem, report.apart));
+                looks_again = retry_after;
                 sleep(WATCH_EVERY);
-                continue;
             }
             Err(error) if may_pass(&error) => {
-                let problem = error.to_string();
-                if last_problem.as_ref() != Some(&problem) {
-                    complain(&format!("{problem}; it is tried again"));
+                let what = error.to_string();
+                if failed.as_ref() != Some(&what) {
+                    complain(&format!("{what}; it is tried again"));
                 }
-                last_problem = Some(problem);
+                failed = Some(what);
+                looks_again = Duration::ZERO;
+                sleep(WATCH_EVERY.max(retry_after));
             }
             Err(error) => return Err(error),
         }
-        sleep(WATCH_EVERY.max(sync.sync().retry_after().unwrap_or_default()));
     }
+}
+
+/// Waits until the store has changed, or the cloud has something new. What is there and cannot be taken is new each time that one looks, so
+/// the cloud is not looked at for some time after a round in which something could not be.
+fn until_news(sync: &DatabaseSync, mut looks_again: Duration) -> Result<(), SyncError> {
+    while !sync.is_store_changed() && (!looks_again.is_zero() || !sync.has_news()?) {
+        sleep(WATCH_EVERY);
+        looks_again = looks_again.saturating_sub(WATCH_EVERY);
+    }
+    Ok(())
 }
 
 fn may_pass(error: &SyncError) -> bool {

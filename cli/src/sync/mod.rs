@@ -22,7 +22,7 @@ use larder_idb::{Connection, Factory, Storage, StorageOptions, SystemClock};
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 use larder_pages::{OpenPage, PageId, Repository, Timestamp};
 use larder_sync::{
-    Cloud, CloudKey, Conflict, DeviceId, Downloaded, MergeBy, Mirror, MirrorOptions, PageSync,
+    Cloud, CloudKey, Conflict, DeviceId, MergeBy, Mirror, MirrorOptions, PageSync,
     create_from_page, page_options,
 };
 use sha2::{Digest, Sha256};
@@ -164,13 +164,7 @@ impl DatabaseSync {
     /// # Errors
     /// If the cloud, the page or the database fails; what was done by then stays, and the next round goes on.
     pub fn round(&mut self) -> Result<RoundReport, SyncError> {
-        let (downloaded, problem) = match self.sync.download() {
-            Err(error) if error.is_one_devices() => (
-                Downloaded::default(),
-                Some(SyncError::from(error).to_string()),
-            ),
-            downloaded => (downloaded?, None),
-        };
+        let downloaded = self.sync.download()?;
         let (applied, conflicts) = self.with_mirror(|mirror| {
             let applied = block_on(mirror.apply(now()))?;
             Ok((applied, mirror.conflict_count()?))
@@ -179,8 +173,7 @@ impl DatabaseSync {
         let files = self.store_files();
         let uploaded = self.sync.upload()?;
         self.seen = Some(files);
-        let report = RoundReport::new(downloaded, &applied, uploaded, conflicts);
-        Ok(RoundReport { problem, ..report })
+        Ok(RoundReport::new(downloaded, &applied, uploaded, conflicts))
     }
 
     /// What two devices have changed.

@@ -85,7 +85,9 @@ impl RoundReport {
             merged: applied.merged,
             conflicts,
             without_store: applied.without_store,
-            problem: None,
+            problem: downloaded
+                .problem
+                .map(|error| SyncError::from(error).to_string()),
             is_waiting: downloaded.is_waiting || !applied.is_one,
             apart: applied.apart.iter().chain(skipped).map(Apart::of).collect(),
         }

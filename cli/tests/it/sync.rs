@@ -1,7 +1,7 @@
 //! `larder sync` as a command: what it says and how it ends when something is wrong, and that with `--watch` a change comes by itself.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -85,6 +85,21 @@ impl Devices {
 
     fn put(&self, device: &str, key: &str, value: u32) {
         self.script(device, &format!("store.put({value}, '{key}');"));
+    }
+
+    /// Lets the first device put `lost`, and turns a bit of its file in the cloud: which, and its right bytes.
+    fn spoil(&self) -> (PathBuf, Vec<u8>) {
+        let before = files(&self.path("cloud"));
+        self.put("a", "lost", 2);
+        assert_eq!(self.sync("a", &[]).0, Some(0));
+        let new = files(&self.path("cloud"));
+        let mut new = new.into_iter().filter(|file| !before.contains(file));
+        let (segment, bytes) = new.next().unwrap();
+        assert!(new.next().is_none());
+        let mut damaged = bytes.clone();
+        *damaged.last_mut().unwrap() ^= 1;
+        fs::write(&segment, &damaged).unwrap();
+        (segment, bytes)
     }
 
     /// All records, as JSON.
@@ -280,6 +295,7 @@ impl Watching {
         let mut child = Command::new(env!("CARGO_BIN_EXE_larder"))
             .args(devices.arguments(device, &["--watch"]))
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
@@ -296,6 +312,15 @@ impl Watching {
 
     fn line(&self) -> String {
         (self.lines.recv_timeout(Duration::from_secs(120))).unwrap()
+    }
+
+    /// Ends it: what it has said to the standard error.
+    fn end(mut self) -> String {
+        self.child.kill().unwrap();
+        let mut words = String::new();
+        let errors = self.child.stderr.as_mut().unwrap();
+        errors.read_to_string(&mut words).unwrap();
+        words
     }
 }
 
@@ -358,17 +383,7 @@ fn a_record_that_cannot_be_made_alike_is_named() {
 #[test]
 fn what_one_device_has_written_and_is_damaged_stops_nobody_else() {
     let devices = Devices::alike(&[]);
-    let before = files(&devices.path("cloud"));
-    devices.put("a", "lost", 2);
-    assert_eq!(devices.sync("a", &[]).0, Some(0));
-    let new = files(&devices.path("cloud"));
-    let new: Vec<_> = new.iter().filter(|file| !before.contains(file)).collect();
-    let [(segment, bytes)] = &new[..] else {
-        panic!("{new:?}")
-    };
-    let mut damaged = bytes.clone();
-    *damaged.last_mut().unwrap() ^= 1;
-    fs::write(segment, &damaged).unwrap();
+    let (segment, bytes) = devices.spoil();
     devices.put("b", "three", 3);
     for device in ["b", "c", "b"] {
         let (code, out, words) = devices.sync(device, &[]);
@@ -389,6 +404,29 @@ fn what_one_device_has_written_and_is_damaged_stops_nobody_else() {
         assert_eq!((code, &*words), (Some(0), ""));
         assert_eq!(devices.records(device), r#"{"lost":2,"one":1,"three":3}"#);
     }
+}
+
+#[test]
+fn what_cannot_be_taken_is_said_once_with_watch_and_what_can_goes_on() {
+    let devices = Devices::alike(&[]);
+    let (segment, bytes) = devices.spoil();
+    let watching = Watching::new(&devices, "b");
+    for number in 2..5 {
+        devices.put("b", "two", number);
+        assert_eq!(
+            watching.line(),
+            "from here: 1 changed, 0 removed; from elsewhere: 0 changed, 0 removed"
+        );
+    }
+    fs::write(segment, bytes).unwrap();
+    assert_eq!(
+        watching.line(),
+        "from here: 0 changed, 0 removed; from elsewhere: 1 changed, 0 removed"
+    );
+    let words = watching.end();
+    assert_eq!(words.lines().count(), 1, "{words}");
+    assert!(words.contains("was changed"), "{words}");
+    assert_eq!(devices.records("b"), r#"{"lost":2,"one":1,"two":4}"#);
 }
 
 #[test]

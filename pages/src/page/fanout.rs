@@ -1,23 +1,12 @@
 //! The fan-out of a page's trees: a row of the page, which an empty one may change for that of the page that it meets.
 
-use super::{Inner, Page};
+use super::{Inner, Page, locked};
 use crate::commit::CommitId;
 use crate::error::{Error, Result};
 use crate::rows::FANOUT;
 use crate::tree::Fanout;
 use larder_leveldb::Db;
 use larder_leveldb::write_batch::BatchWriter;
-use std::sync::atomic::{AtomicU8, Ordering};
-
-/// Bits of a fan-out.
-#[derive(Debug)]
-pub(super) struct FanoutCell(AtomicU8);
-
-impl FanoutCell {
-    pub(super) fn new(fanout: Fanout) -> FanoutCell {
-        FanoutCell(AtomicU8::new(fanout.bits()))
-    }
-}
 
 /// What the row says, if there is one.
 pub(super) fn read(db: &Db) -> Result<Option<Fanout>> {
@@ -41,7 +30,7 @@ pub(super) fn stage(batch: &mut BatchWriter, fanout: Fanout) {
 
 impl Inner {
     pub(crate) fn fanout(&self) -> Fanout {
-        Fanout::of_bits(self.fanout.0.load(Ordering::Acquire)).unwrap_or_default()
+        *locked(&self.fanout)
     }
 }
 
@@ -71,7 +60,7 @@ impl Page {
         let mut batch = BatchWriter::new();
         stage(&mut batch, fanout);
         inner.write(&mut batch)?;
-        inner.fanout.0.store(fanout.bits(), Ordering::Release);
+        *locked(&inner.fanout) = fanout;
         inner.nodes.clear();
         Ok(())
     }

@@ -45,7 +45,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ObjectIdentifier, PieceSource};
 use crate::rows::{ALL_STATUSES, Dialect, PieceStatus, RowKind, end_of};
 use crate::tree::{Fanout, NodeCache, Tree};
-use fanout::FanoutCell;
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::write_batch::BatchWriter;
 use larder_leveldb::{Db, Iter, OnDamage};
@@ -77,7 +76,7 @@ pub(crate) struct Inner {
     pub(crate) db: Db,
     pub(crate) dialect: Dialect,
     pub(crate) options: PageOptions,
-    fanout: FanoutCell,
+    fanout: Mutex<Fanout>,
     /// Why heads are not among those of the state.
     unreadable_heads: Vec<Error>,
     writing: Mutex<()>,
@@ -164,7 +163,7 @@ impl Page {
             db,
             dialect,
             options,
-            fanout: FanoutCell::new(fanout),
+            fanout: Mutex::new(fanout),
             unreadable_heads,
             writing: Mutex::default(),
             state: Mutex::new(state),

@@ -351,17 +351,10 @@ impl Round<'_> {
             self.applied.without_store += 1;
             return Ok(());
         };
-        let key = match &place.key {
-            Some(key) => key.clone(),
-            None => {
-                let page = &self.mirror.page;
-                let stored = Stored::read(page, &self.mirror.at, entry_key, old.value, 0);
-                match stored.and_then(|stored| stored.key(entry_key, &place)) {
-                    // It was not applied either.
-                    Err(Error::Malformed { .. }) => return Ok(()),
-                    key => key?,
-                }
-            }
+        let key = match Stored::key_of(&self.mirror.page, &self.mirror.at, old) {
+            // It was not applied either.
+            Err(Error::Malformed { .. }) => return Ok(()),
+            key => key?,
         };
         target.object_store.delete(key)?.detach();
         self.applied.removed += 1;

@@ -51,7 +51,7 @@ pub(super) fn entry_of(
         // A record has its long key in itself; a removal has it of what is kept.
         if entry_key.first() == Some(&LONG_RECORD) {
             let kept = kept.ok_or_else(|| Error::malformed("a conflict without a value"))?;
-            put_bytes(&long_key(page, met[0], entry_key, kept)?, &mut head);
+            put_bytes(&long_key(page, met[0], kept)?, &mut head);
         }
         return Ok((of_conflict(entry_key, REMOVAL), NewValue::Bytes(head)));
     };
@@ -68,12 +68,10 @@ pub(super) fn entry_of(
 }
 
 /// The key of a record, sortable; nothing if the record is not as a mirror writes it, which is no reason for not merging what is beside it.
-fn long_key(page: &Page, commit: &Commit, entry_key: &[u8], kept: &Entry) -> Result<Vec<u8>> {
+fn long_key(page: &Page, commit: &Commit, kept: &Entry) -> Result<Vec<u8>> {
     let snapshot = Arc::new(page.snapshot(commit, b""));
-    let key = Stored::read(page, &snapshot, entry_key, kept.value, 0)
-        .and_then(|stored| stored.key(entry_key, &place(entry_key)?));
     let mut bytes = Vec::new();
-    match key {
+    match Stored::key_of(page, &snapshot, kept) {
         Ok(key) => sortable::encode(&key, &mut bytes),
         Err(Error::Malformed { .. }) => {}
         Err(error) => return Err(error),

@@ -1,6 +1,6 @@
 //! From the cloud to the page.
 
-use super::{DEVICE, DEVICES, Direction, PageSync, SyncState};
+use super::{DEVICES, Direction, PageSync, SyncState};
 use crate::device::DeviceId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Position;
@@ -9,7 +9,7 @@ use larder_pages::{ChangeSource, Incoming, ObjectIdentifier};
 use std::collections::BTreeSet;
 
 /// What came from the cloud.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Downloaded {
     /// Segments that were taken.
     pub segments: u64,
@@ -20,6 +20,20 @@ pub struct Downloaded {
     /// Whether the cloud has segments that cannot be taken yet, since others that they need are not there: a folder that is synced by something else
     /// brings them later.
     pub is_waiting: bool,
+    /// Why segments of one device, the first of such, cannot be taken: it has written something else than a device writes, or it was damaged since. [`Error::device`]
+    /// names it. What the others have written was taken.
+    pub problem: Option<Error>,
+}
+
+impl Downloaded {
+    /// Takes down what is wrong with the segments of one other device. Any other error is one of the download.
+    fn note(&mut self, error: Error) -> Result<()> {
+        if error.device().is_none() {
+            return Err(error);
+        }
+        self.problem.get_or_insert(error);
+        Ok(())
+    }
 }
 
 /// What is being taken of one device.
@@ -36,21 +50,26 @@ pub(super) struct Taking {
 impl PageSync {
     /// Takes what is new in the cloud: all segments whose writers' knowledge is here. Nothing is merged.
     ///
-    /// A segment that is damaged is not taken, nor is what its device wrote behind it; what the others wrote is, and then the error comes, with
-    /// that [device](Error::device). So it is with one whose page has another fan-out ([`Fanout`](ErrorKind::Fanout)), unless the page here is empty: then it takes on that.
+    /// A segment of another device that is damaged or was rewritten is not taken, nor is what its device wrote behind it; what the others wrote is
+    /// ([`Downloaded::problem`]). An empty page takes on the fan-out of what it meets.
     ///
     /// # Errors
-    /// [`Unavailable`](ErrorKind::Unavailable), [`Erased`](ErrorKind::Erased), [`Rewritten`](ErrorKind::Rewritten),
-    /// [`Damaged`](ErrorKind::Damaged), [`Fanout`](ErrorKind::Fanout), [`WrongKey`](ErrorKind::WrongKey), [`Page`](ErrorKind::Page). What was taken by then stays.
+    /// [`Unavailable`](ErrorKind::Unavailable), [`Erased`](ErrorKind::Erased), [`Rewritten`](ErrorKind::Rewritten) or
+    /// [`Damaged`](ErrorKind::Damaged) if it is what this device has put, [`Fanout`](ErrorKind::Fanout), [`WrongKey`](ErrorKind::WrongKey), [`Page`](ErrorKind::Page). What was taken by then stays.
     pub fn download(&mut self) -> Result<Downloaded> {
         self.status
             .change(|status| status.download = SyncState::InProgress);
         let done = self.download_all();
         let state = match &done {
-            Ok(done) if done.is_waiting => SyncState::Pending,
-            _ => SyncState::Idle,
+            Err(error) => SyncState::Error(error.clone()),
+            Ok(done) => match &done.problem {
+                Some(error) => SyncState::Error(error.clone()),
+                None if done.is_waiting => SyncState::Pending,
+                None => SyncState::Idle,
+            },
         };
-        self.ended(done, Direction::Download, state)
+        self.ended(Direction::Download, state);
+        done
     }
 
     /// The devices that the cloud has segments of.
@@ -79,63 +98,25 @@ impl PageSync {
         if self.position.0.is_empty() {
             self.check_key()?;
         }
-        // The first error of a device whose segments cannot be taken. The others' are.
-        let mut problem = None;
+        let mut done = Downloaded::default();
         let mut devices = self.devices()?;
         for (device, last) in &self.position.0 {
-            match self.check_last(*device, *last) {
-                Err(error) if error.device().is_some() => {
-                    devices.remove(device);
-                    problem.get_or_insert(error);
-                }
-                checked => checked?,
+            if let Err(error) = self.check_last(*device, *last) {
+                done.note(error)?;
+                devices.remove(device);
             }
         }
         let mut taking: Vec<Taking> = devices.into_iter().map(|one| self.taking(one)).collect();
-        let taken = self.take_all(&mut taking, &mut problem);
-        let is_copied = taking
-            .iter()
-            .any(|one| one.device == self.device && one.has_new);
-        // However it has ended.
-        self.leave_name(is_copied)?;
-        let done = taken?;
-        // Pieces without their commit, at the end of what a device has written: they come again.
-        match problem {
-            Some(problem) => Err(problem),
-            None => Ok(done),
-        }
-    }
-
-    /// Takes what can be taken of some devices. Those that have written something else are taken out, and the first such error noted.
-    fn take_all(
-        &mut self,
-        taking: &mut Vec<Taking>,
-        problem: &mut Option<Error>,
-    ) -> Result<Downloaded> {
-        let mut done = Downloaded::default();
+        // Pieces without their commit, at the end of what a device has written, are not in the position that is noted: they come again.
         let mut position = self.position.clone();
         loop {
             let before = done.segments;
             done.is_waiting = false;
-            let mut failed = None;
-            taking.retain_mut(|one| {
-                if failed.is_some() {
-                    return true;
+            for mut one in std::mem::take(&mut taking) {
+                match self.take_device(&mut one, &mut position, &mut done) {
+                    Ok(()) => taking.push(one),
+                    Err(error) => done.note(error)?,
                 }
-                match self.take_device(one, &mut position, &mut done) {
-                    Ok(()) => true,
-                    Err(error) if error.device().is_some() => {
-                        problem.get_or_insert(error);
-                        false
-                    }
-                    Err(error) => {
-                        failed = Some(error);
-                        true
-                    }
-                }
-            });
-            if let Some(error) = failed {
-                return Err(error);
             }
             if done.segments == before {
                 return Ok(done);
@@ -156,18 +137,7 @@ impl PageSync {
     pub(super) fn take_own(&mut self) -> Result<()> {
         let mut taking = self.taking(self.device);
         let mut position = self.position.clone();
-        let taken = self.take_device(&mut taking, &mut position, &mut Downloaded::default());
-        self.leave_name(taking.has_new)?;
-        taken
-    }
-
-    /// Takes another name if something under this one has come that was not here: then the page is a copy of another device's, or an
-    /// old one, and what it puts next must not be beside what is there.
-    fn leave_name(&mut self, is_copied: bool) -> Result<()> {
-        match is_copied && self.device != self.fresh {
-            true => self.take_name(self.fresh),
-            false => Ok(()),
-        }
+        self.take_device(&mut taking, &mut position, &mut Downloaded::default())
     }
 
     /// Takes the segments of a device that can be taken.
@@ -197,7 +167,7 @@ impl PageSync {
                 done.is_waiting = true;
                 return Ok(());
             }
-            self.adopt_fanout(&segment, device)?;
+            self.adopt_fanout(&segment)?;
             let taken = self.take_segment(&segment, taking, done);
             taken.map_err(|error| match error.kind() {
                 ErrorKind::Damaged => self.at_fault(error, device),
@@ -206,8 +176,9 @@ impl PageSync {
             position.0.insert(device, segment.last);
             done.segments += 1;
             if device == self.device && taking.has_new && self.device != self.fresh {
-                // Before the position, which would say that this was written here.
-                self.page.set_sync_metadata(DEVICE, &self.fresh.0)?;
+                // The page is a copy of another device's, or an old one, and what it puts next must not be beside what is there. Before the
+                // position, which would say that this was written here.
+                self.take_name(self.fresh)?;
             }
             if device == self.device || !segment.header.commits.is_empty() {
                 // All pieces that came of the device are in commits now, or were here: a segment of this one that is not noted yet. What others
@@ -218,12 +189,12 @@ impl PageSync {
         }
     }
 
-    fn adopt_fanout(&self, segment: &Segment, device: DeviceId) -> Result<()> {
+    fn adopt_fanout(&self, segment: &Segment) -> Result<()> {
         let adopted = self.page.adopt_fanout(segment.header.fanout);
         adopted.map_err(|error| match error.kind() {
             larder_pages::ErrorKind::Usage => {
                 let what = format!("{} of the cloud: {error}", segment.name());
-                self.at_fault(Error::new(ErrorKind::Fanout, what), device)
+                Error::new(ErrorKind::Fanout, what)
             }
             _ => error.into(),
         })

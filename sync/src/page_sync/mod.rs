@@ -82,7 +82,7 @@ pub struct PageSync {
 }
 
 /// What a round has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Round {
     /// What came.
     pub downloaded: Downloaded,
@@ -177,27 +177,23 @@ impl PageSync {
         self.status.clone()
     }
 
-    /// How long to wait before the next round if the last one has failed: longer after each failure, at most five minutes.
+    /// How long to wait before the next round if the last one has failed, or something could not be taken in it: longer after each such, at most five minutes.
     pub fn retry_after(&self) -> Option<Duration> {
         let Failures { download, upload } = self.failures;
         let failures = download.max(upload);
         (failures > 0).then(|| status::wait_after(failures))
     }
 
-    /// Takes what is new, merges, puts what is new. If it is only what one other device has written that cannot be taken ([`Error::device`]), that is
-    /// the error at the end; but for another fan-out, beside which nothing is put.
+    /// Takes what is new, merges, puts what is new. What one other device has written and cannot be taken ([`Downloaded::problem`]) does not stop that.
     ///
     /// # Errors
     /// Those of [`download`](Self::download), of [`Page::merge`] and of [`upload`](Self::upload).
     pub fn run(&mut self, policy: &mut MergePolicy<'_>) -> Result<Round> {
-        let downloaded = match self.download() {
-            Err(error) if !error.is_one_devices() => return Err(error),
-            downloaded => downloaded,
-        };
+        let downloaded = self.download()?;
         let merged = self.page.merge(policy)?;
         let uploaded = self.upload()?;
         Ok(Round {
-            downloaded: downloaded?,
+            downloaded,
             merged: merged.merged,
             is_one: merged.is_one,
             uploaded,
@@ -314,25 +310,18 @@ impl PageSync {
     }
 
     /// Notes how one of the two has ended.
-    fn ended<T>(&mut self, result: Result<T>, direction: Direction, state: SyncState) -> Result<T> {
+    fn ended(&mut self, direction: Direction, state: SyncState) {
         let failures = match direction {
             Direction::Download => &mut self.failures.download,
             Direction::Upload => &mut self.failures.upload,
         };
-        let state = match &result {
-            Ok(_) => {
-                *failures = 0;
-                state
-            }
-            Err(error) => {
-                *failures = failures.saturating_add(1);
-                SyncState::Error(error.clone())
-            }
+        *failures = match state {
+            SyncState::Error(_) => failures.saturating_add(1),
+            _ => 0,
         };
         self.status.change(|status| match direction {
             Direction::Download => status.download = state,
             Direction::Upload => status.upload = state,
         });
-        result
     }
 }

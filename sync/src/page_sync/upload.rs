@@ -49,16 +49,17 @@ impl PageSync {
             true => self.upload_all(),
             false => Ok(Uploaded::default()),
         };
-        let state = match is_one {
-            true => SyncState::Idle,
-            false => SyncState::Pending,
+        let state = match &done {
+            Err(error) => SyncState::Error(error.clone()),
+            Ok(_) if is_one => SyncState::Idle,
+            Ok(_) => SyncState::Pending,
         };
-        self.ended(done, Direction::Upload, state)
+        self.ended(Direction::Upload, state);
+        done
     }
 
     fn upload_all(&mut self) -> Result<Uploaded> {
-        let commits = self.page.unsynced_commits()?;
-        if commits.is_empty() && self.page.is_synced()? {
+        if self.page.is_synced()? {
             return Ok(Uploaded::default());
         }
         self.check_last(self.device, self.position.of(self.device))?;

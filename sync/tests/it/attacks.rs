@@ -6,7 +6,7 @@ use crate::shared::{Names, Replica, Replicas};
 use larder_fixtures::random::Random;
 use larder_leveldb::storage::{CrashImage, FileSystem, MemoryFileSystem};
 use larder_pages::PageId;
-use larder_sync::{Cloud, CloudKey, DeviceId, ErrorKind, FolderCloud, PageSync, Put};
+use larder_sync::{Cloud, CloudKey, DeviceId, ErrorKind, FolderCloud, PageSync, Put, SyncState};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,10 @@ fn takes(
     let cloud = Replicas::new(1).of(0);
     *cloud.names.lock().unwrap() = names.clone();
     let mut device = Device::new(cloud.clone(), secret, 2);
-    let error = device.sync.download().err();
+    let error = match device.sync.download() {
+        Ok(done) => done.problem,
+        Err(error) => Some(error),
+    };
     for head in device.page.heads() {
         let id = head.id();
         let known = writer.page.commit_by_id(id).unwrap();
@@ -157,7 +160,10 @@ fn a_page_in_the_place_of_another_is_found() {
             (format!("{folder}/{rest}"), bytes)
         });
         lying.names.lock().unwrap().extend(mixed);
-        let error = sync.download().unwrap_err();
+        let error = match sync.download() {
+            Ok(done) => done.problem.unwrap(),
+            Err(error) => error,
+        };
         assert!(
             matches!(error.kind(), ErrorKind::Damaged | ErrorKind::WrongKey),
             "{error}"
@@ -275,7 +281,9 @@ fn a_cloud_that_was_erased_or_set_back_or_rewritten_is_named_and_can_be_filled_a
         stranger.run().unwrap();
     }
     *cloud.names.lock().unwrap() = other.names.lock().unwrap().clone();
-    assert_eq!(reader.run().unwrap_err().kind(), ErrorKind::Rewritten);
+    assert_eq!(reader.problem().unwrap().kind(), ErrorKind::Rewritten);
+    let status = reader.sync.status().status();
+    assert!(matches!(status.download, SyncState::Error(_)));
     assert!(reader.sync.retry_after().is_some());
     cloud.names.lock().unwrap().clear();
     assert_eq!(writer.run().unwrap_err().kind(), ErrorKind::Erased);
@@ -396,15 +404,15 @@ fn a_segment_that_is_another_one_is_found_behind_what_was_taken_and_in_its_place
         .lock()
         .unwrap()
         .insert(of_fork[3].clone(), fork[&of_fork[3]].clone());
-    assert_eq!(reader.run().unwrap_err().kind(), ErrorKind::Rewritten);
+    assert_eq!(reader.problem().unwrap().kind(), ErrorKind::Rewritten);
     *cloud.names.lock().unwrap() = one.clone();
-    reader.run().unwrap();
+    assert!(reader.problem().is_none() && reader.sync.retry_after().is_none());
     cloud
         .names
         .lock()
         .unwrap()
         .insert(of_one[2].clone(), fork[&of_one[2]].clone());
-    assert_eq!(reader.run().unwrap_err().kind(), ErrorKind::Rewritten);
+    assert_eq!(reader.problem().unwrap().kind(), ErrorKind::Rewritten);
 }
 
 #[test]
@@ -437,15 +445,15 @@ fn a_damaged_segment_stops_nobody_but_its_device() {
         let spoilt = segments(&cloud.names.lock().unwrap()).pop().unwrap();
         cloud.names.lock().unwrap().get_mut(&spoilt).unwrap()[60] ^= 1;
         good.put(b"good", b"of another", 2);
-        let error = good.run().unwrap_err();
+        let error = good.problem().unwrap();
         assert_eq!(
             (error.kind(), error.device()),
             (ErrorKind::Damaged, Some(DeviceId([1; 16])))
         );
         reader.put(b"mine", b"of the reader", 3);
         for _ in 0..2 {
-            assert_eq!(reader.run().unwrap_err().kind(), ErrorKind::Damaged);
-            assert_eq!(good.run().unwrap_err().kind(), ErrorKind::Damaged);
+            assert_eq!(reader.problem().unwrap().kind(), ErrorKind::Damaged);
+            assert_eq!(good.problem().unwrap().kind(), ErrorKind::Damaged);
         }
         assert_eq!(reader.map()[&b"good"[..]], b"of another");
         // What was written on top of what the bad one wrote waits for it.

@@ -2,8 +2,10 @@
 
 use larder_leveldb::storage::{FileSystem, MemoryFileSystem};
 use larder_leveldb::{Background, Options};
-use larder_pages::{CollectPolicy, Commit, Fanout, ListLimits, Page, PageId, PageOptions};
-use larder_sync::{Cloud, CloudKey, DeviceId, PageSync, Result};
+use larder_pages::{
+    CollectPolicy, Commit, Fanout, ListLimits, MergePolicy, Page, PageId, PageOptions,
+};
+use larder_sync::{Cloud, CloudKey, DeviceId, Error, PageSync, Result, Round};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -82,8 +84,13 @@ impl Device {
             .unwrap();
     }
 
-    pub(crate) fn run(&mut self) -> Result<larder_sync::Round> {
-        self.sync.run(&mut larder_pages::MergePolicy::LastOneWins)
+    pub(crate) fn run(&mut self) -> Result<Round> {
+        self.sync.run(&mut MergePolicy::LastOneWins)
+    }
+
+    /// What another device has spoilt, in a round that is done.
+    pub(crate) fn problem(&mut self) -> Option<Error> {
+        self.run().unwrap().downloaded.problem
     }
 
     pub(crate) fn head(&self) -> Commit {

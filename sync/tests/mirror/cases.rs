@@ -352,19 +352,7 @@ fn a_handle_stays_on_its_device_and_is_not_overwritten() {
     let (desk, pocket) = two(plain, MergeBy::Record);
     desk.put("notes", 1, &json!("old"));
     quiet(&[&desk, &pocket], &mut 0);
-    let put_handle = || {
-        let transaction = desk.begin();
-        let handle = NewExternalObject::FileSystemAccessHandle {
-            token: b"t".to_vec(),
-        };
-        let value = Value::serialize("with a handle")
-            .unwrap()
-            .and_objects(vec![handle]);
-        let store = transaction.object_store("notes").unwrap();
-        store.put(value, Some(1.into())).unwrap().wait().unwrap();
-        desk.commit(transaction);
-    };
-    put_handle();
+    desk.put_handle(1);
     let taken = desk.take(20);
     assert_eq!((taken.put, taken.skipped.len()), (0, 1));
     assert_eq!(taken.skipped[0].reason, Reason::Handle);

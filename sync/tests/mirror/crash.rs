@@ -192,9 +192,8 @@ fn after_a_crash_of_the_first_meeting_it_begins_anew() {
     }
 }
 
-/// In several commits, each of which may be the last before the crash. What is changed then is kept, whatever is in the page already.
-#[test]
-fn after_a_crash_of_a_first_take_in_parts_it_goes_on() {
+/// A device whose first take of seven records was four commits, and what a crash at each operation of that would have left.
+fn first_take_in_parts() -> (Device, Vec<Image>) {
     let (mut device, images, is_on) = watched(1);
     device.options = MirrorOptions::new().records_per_commit(2);
     for number in 0..7 {
@@ -206,6 +205,13 @@ fn after_a_crash_of_a_first_take_in_parts_it_goes_on() {
     assert_eq!(taken(&device.page), 4);
     let images = std::mem::take(&mut *images.lock().unwrap());
     assert!(images.len() > 40);
+    (device, images)
+}
+
+/// In several commits, each of which may be the last before the crash. What is changed then is kept, whatever is in the page already.
+#[test]
+fn after_a_crash_of_a_first_take_in_parts_it_goes_on() {
+    let (device, images) = first_take_in_parts();
     let mut parts = BTreeSet::new();
     for image in images {
         let again = image.opened(&device.options);
@@ -233,15 +239,7 @@ fn after_a_crash_of_a_first_take_in_parts_it_goes_on() {
 /// The database is lost, or the page goes on as another device's: what was taken by then is the page's, and the new database gets it.
 #[test]
 fn a_first_take_that_was_cut_off_is_no_take_of_another_database() {
-    let (mut device, images, is_on) = watched(1);
-    device.options = MirrorOptions::new().records_per_commit(2);
-    for number in 0..7 {
-        device.put("notes", number, &json!(number));
-    }
-    *is_on.lock().unwrap() = true;
-    device.take(5);
-    *is_on.lock().unwrap() = false;
-    let images = std::mem::take(&mut *images.lock().unwrap());
+    let (device, images) = first_take_in_parts();
     let mut parts = BTreeSet::new();
     for image in images {
         let page = image.opened(&device.options).page;

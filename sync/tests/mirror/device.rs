@@ -127,6 +127,18 @@ impl Device {
         self.commit(transaction);
     }
 
+    /// Puts a value with a handle into the object store "notes", which no mirror takes.
+    pub(crate) fn put_handle(&self, key: impl Into<Key>) {
+        let transaction = self.begin();
+        let token = b"t".to_vec();
+        let handle = NewExternalObject::FileSystemAccessHandle { token };
+        let value = Value::serialize("with a handle").unwrap();
+        let store = transaction.object_store("notes").unwrap();
+        let put = store.put(value.and_objects(vec![handle]), Some(key.into()));
+        put.unwrap().wait().unwrap();
+        self.commit(transaction);
+    }
+
     pub(crate) fn delete(&self, store: &str, key: impl Into<Key>) {
         let transaction = self.begin();
         let object_store = transaction.object_store(store).unwrap();

@@ -1,7 +1,7 @@
 //! Feeds that were cleaned up behind a mirror: all is taken again, and what is gone is missed.
 
 use larder_feed::{CleanUp, Feed};
-use larder_idb::{Key, NewExternalObject, ObjectStoreParameters, Upgrade, Value};
+use larder_idb::{Key, ObjectStoreParameters, Upgrade};
 use larder_pages::Timestamp;
 use larder_sync::{MirrorOptions, Reason};
 use serde_json::json;
@@ -17,17 +17,6 @@ fn upgrade(upgrade: &Upgrade) -> larder_idb::Result<()> {
 fn two() -> [Device; 2] {
     let options = |number| MirrorOptions::new().device_number(number);
     [0, 1].map(|number| Device::new(options(number), upgrade))
-}
-
-fn put_handle(device: &Device, key: impl Into<Key>) {
-    let transaction = device.begin();
-    let token = b"t".to_vec();
-    let handle = NewExternalObject::FileSystemAccessHandle { token };
-    let value = Value::serialize("with a handle").unwrap();
-    let store = transaction.object_store("notes").unwrap();
-    let put = store.put(value.and_objects(vec![handle]), Some(key.into()));
-    put.unwrap().wait().unwrap();
-    device.commit(transaction);
 }
 
 /// Cleans up everything, whatever consumers have yet to read.
@@ -77,7 +66,7 @@ fn a_record_that_was_apart_and_is_gone_is_missed() {
     let [desk, pocket] = two();
     desk.put("notes", 1, &json!("old"));
     quiet(&[&desk, &pocket], &mut 0);
-    put_handle(&desk, 1);
+    desk.put_handle(1);
     assert_eq!(desk.take(50).skipped[0].reason, Reason::Handle);
     desk.delete("notes", 1);
     clean(&desk);
@@ -99,7 +88,7 @@ fn what_was_apart_in_an_object_store_that_is_gone_keeps_nothing_away() {
         let [desk, pocket] = two();
         desk.put("notes", 2, &json!("old"));
         quiet(&[&desk, &pocket], &mut 0);
-        put_handle(&desk, 1);
+        desk.put_handle(1);
         desk.take(50);
         let [desk, pocket] = [desk, pocket].map(|device| device.reopened(2, again));
         if is_cleaned {
