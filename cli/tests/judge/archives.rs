@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use larder_backing_store::StorePaths;
-use larder_fixtures::canonical::{databases_of, with_large_stack};
+use larder_fixtures::canonical::with_large_stack;
 use larder_fixtures::chromium::{self, Store};
 
+use crate::golden::{shown, shown_golden};
 use crate::{NOT_MIGRATED_BY_CHROMIUM, agree, records};
 
 const OTHER_ORIGIN: &str = "http://127.0.0.1:18945";
@@ -49,17 +49,12 @@ fn archives_taken_back_and_merged_stores_are_the_same_to_chromium() {
             larder("copy", &source.leveldb(), &merged, &some);
             let rest = [&origin[..], &["--on-conflict", "fail"]].concat();
             larder("copy", &source.leveldb(), &merged, &rest);
-            let paths = StorePaths::of_leveldb(&source.leveldb());
-            let original = Store {
-                leveldb: paths.leveldb,
-                blob: paths.blob,
-                origin: fixture.origin.clone(),
-            };
-            let shown = |store: &Store| databases_of(chromium.dump(store).unwrap());
-            let ours = [&back, &merged].map(|dir| shown(&Store::within(dir, OTHER_ORIGIN)));
-            let theirs = shown(&original);
-            ours.iter().for_each(|ours| agree(ours, &theirs, name));
-            all += records(&theirs);
+            let theirs = shown_golden(chromium, &fixture);
+            for dir in [&back, &merged] {
+                let ours = shown(chromium, &Store::within(dir, OTHER_ORIGIN));
+                agree(&ours, theirs, name);
+            }
+            all += records(theirs);
         }
         println!("{all} records agreed, twice");
         assert!(all > 1000);

@@ -4,12 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use larder_backing_store::StorePaths;
-use larder_fixtures::Fixture;
-use larder_fixtures::canonical::{databases_of, with_large_stack};
-use larder_fixtures::chromium::{self, Chromium, Store};
-use serde_json::Value;
+use larder_fixtures::canonical::with_large_stack;
+use larder_fixtures::chromium::{self, Store};
 
+use crate::golden::{shown, shown_golden, store_of};
 use crate::{NOT_MIGRATED_BY_CHROMIUM, agree, dumped, records};
 
 const OTHER_ORIGIN: &str = "http://127.0.0.1:18944";
@@ -23,19 +21,6 @@ fn copied(from: &Path, to: &Path) -> Store {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     Store::within(to, OTHER_ORIGIN)
-}
-
-fn shown(chromium: &Chromium, store: &Store) -> Value {
-    databases_of(chromium.dump(store).unwrap())
-}
-
-fn original(fixture: &Fixture, leveldb: &Path) -> Store {
-    let paths = StorePaths::of_leveldb(leveldb);
-    Store {
-        leveldb: paths.leveldb,
-        blob: paths.blob,
-        origin: fixture.origin.clone(),
-    }
 }
 
 #[test]
@@ -52,10 +37,10 @@ fn copies_of_golden_stores_under_another_origin_are_the_same_to_chromium() {
             let source = fixture.copy();
             let to = tempfile::tempdir().unwrap();
             let copy = copied(&source.leveldb(), to.path());
-            let theirs = shown(chromium, &original(&fixture, &source.leveldb()));
-            agree(&shown(chromium, &copy), &theirs, &fixture.name);
+            let theirs = shown_golden(chromium, &fixture);
+            agree(&shown(chromium, &copy), theirs, &fixture.name);
             stores += 1;
-            all += records(&theirs);
+            all += records(theirs);
         }
         assert!(
             stores > 30 && all > 10_000,
@@ -76,7 +61,7 @@ fn chromium_finds_every_record_of_a_copy_of_a_store_in_qt_5s_order() {
             let to = tempfile::tempdir().unwrap();
             let copy = copied(&source.leveldb(), to.path());
             let ours = dumped(&copy);
-            let original = original(&fixture, &source.leveldb());
+            let original = store_of(&fixture, &source.leveldb());
             assert_eq!(
                 records(&ours),
                 records(&dumped(&original)),

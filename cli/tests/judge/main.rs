@@ -10,6 +10,7 @@ mod buckets;
 mod copies;
 mod entries;
 mod foreign;
+mod golden;
 mod idb;
 mod keys;
 mod killed;
@@ -35,7 +36,7 @@ mod tracked;
 use std::path::Path;
 use std::process::Command;
 
-use larder_backing_store::{SCHEMA_VERSION_MAX, StorePaths};
+use larder_backing_store::SCHEMA_VERSION_MAX;
 use larder_fixtures::canonical::{comparable, databases_of, first_difference, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Format, Store};
 use larder_fixtures::random::Random;
@@ -272,11 +273,7 @@ fn golden_stores_that_larder_changed_are_what_larder_says_and_chromium_changes_t
                 continue;
             }
             let opened = fixture.copy();
-            let store = Store {
-                leveldb: opened.leveldb(),
-                blob: StorePaths::of_leveldb(&opened.leveldb()).blob,
-                origin: fixture.origin.clone(),
-            };
+            let store = golden::store_of(fixture, &opened.leveldb());
             let out = tempfile::tempdir().unwrap();
             let mut random = Random::new(n as u64 + 100);
             if name == NOT_MIGRATED_BY_CHROMIUM {

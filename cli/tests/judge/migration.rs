@@ -1,11 +1,11 @@
 //! Chromium's own migration from LevelDB to SQLite files, and `larder copy`, on the same stores: both show all that the format can say, and the copy brings
 //! the rest back.
 
-use larder_backing_store::StorePaths;
 use larder_fixtures::canonical::with_large_stack;
 use larder_fixtures::chromium::{self, Store};
 use serde_json::Value;
 
+use crate::golden::store_of;
 use crate::sqlite::{Unsaid, as_in_sqlite, larder_copy};
 use crate::{NOT_MIGRATED_BY_CHROMIUM, agree, dumped, leave_out_color_spaces, records};
 
@@ -29,12 +29,7 @@ fn chromiums_migration_loses_what_the_copy_brings_back_and_nothing_else() {
                 continue;
             }
             let opened = fixture.open();
-            let source = StorePaths::of_leveldb(&opened.leveldb());
-            let original = Store {
-                leveldb: source.leveldb,
-                blob: source.blob,
-                origin: fixture.origin.clone(),
-            };
+            let original = store_of(&fixture, &opened.leveldb());
             let out = tempfile::tempdir().unwrap();
             let script = "await indexedDB.databases(); return null;";
             let migrated = chromium.run(&original, script, &Value::Null, out.path());

@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
-use larder_backing_store::StorePaths;
 use larder_fixtures::canonical::{first_difference, with_large_stack};
-use larder_fixtures::chromium::{self, Store};
+use larder_fixtures::chromium;
 use serde_json::{Value, json};
 
+use crate::golden::store_of;
 use crate::scripts::write_script;
 use crate::{dumped, lose_errors};
 
@@ -126,11 +126,7 @@ fn objects_that_a_script_cannot_use_go_through_it_and_a_page_can_use_them() {
                 .find(|fixture| fixture.name == name)
                 .unwrap();
             let opened = fixture.copy();
-            let store = Store {
-                leveldb: opened.leveldb(),
-                blob: StorePaths::of_leveldb(&opened.leveldb()).blob,
-                origin: fixture.origin.clone(),
-            };
+            let store = store_of(fixture, &opened.leveldb());
             let before = chromium.dump(&store).unwrap();
             let folder = tempfile::tempdir().unwrap();
             let script = folder.path().join("script.js");

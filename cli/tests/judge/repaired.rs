@@ -2,16 +2,15 @@
 //! clean` have done no page can see.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use larder_backing_store::StorePaths;
+use larder_fixtures::OpenFixture;
 use larder_fixtures::canonical::{databases_of, with_large_stack};
-use larder_fixtures::chromium::{self, Chromium, Store};
+use larder_fixtures::chromium;
 use larder_fixtures::random::Random;
-use larder_fixtures::{Fixture, OpenFixture};
-use serde_json::Value;
 
+use crate::golden::{shown, shown_golden, store_of};
 use crate::{NOT_MIGRATED_BY_CHROMIUM, agree, dumped, records};
 
 /// Runs the command: its exit status.
@@ -21,19 +20,6 @@ fn larder(arguments: &[&std::ffi::OsStr]) -> Option<i32> {
         .output()
         .unwrap();
     output.status.code()
-}
-
-fn shown(chromium: &Chromium, store: &Store) -> Value {
-    databases_of(chromium.dump(store).unwrap())
-}
-
-fn store_of(fixture: &Fixture, leveldb: &Path) -> Store {
-    let paths = StorePaths::of_leveldb(leveldb);
-    Store {
-        leveldb: paths.leveldb,
-        blob: paths.blob,
-        origin: fixture.origin.clone(),
-    }
 }
 
 fn tables(source: &OpenFixture) -> Vec<PathBuf> {
@@ -125,16 +111,16 @@ fn compacted_and_cleaned_golden_stores_are_the_same_to_chromium() {
             if fixture.name == NOT_MIGRATED_BY_CHROMIUM {
                 continue;
             }
-            let (source, changed) = (fixture.copy(), fixture.copy());
+            let changed = fixture.copy();
             for command in ["compact", "clean"] {
                 let done = larder(&[command.as_ref(), changed.leveldb().as_os_str()]);
                 assert_eq!(done, Some(0), "{command}: {}", fixture.name);
             }
-            let theirs = shown(chromium, &store_of(&fixture, &source.leveldb()));
+            let theirs = shown_golden(chromium, &fixture);
             let after = shown(chromium, &store_of(&fixture, &changed.leveldb()));
-            agree(&after, &theirs, &fixture.name);
+            agree(&after, theirs, &fixture.name);
             stores += 1;
-            all += records(&theirs);
+            all += records(theirs);
         }
         assert!(
             stores > 30 && all > 10_000,

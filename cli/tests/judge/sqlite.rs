@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::process::Command;
 
-use larder_backing_store::StorePaths;
 use larder_fixtures::canonical::{databases_of, with_large_stack};
 use larder_fixtures::chromium::{self, Chromium, Format, Store};
 use larder_fixtures::random::Random;
 use serde_json::Value;
 
+use crate::golden::shown_golden;
 use crate::{
     NOT_MIGRATED_BY_CHROMIUM, ORIGIN, agree, check_entries, dumped, idb, leave_out_color_spaces,
     ours, records, setting, take_turns_in, theirs,
@@ -160,18 +160,12 @@ fn stores_put_into_sqlite_files_are_the_same_to_chromium_and_come_back() {
                 continue;
             }
             let opened = fixture.open();
-            let source = StorePaths::of_leveldb(&opened.leveldb());
-            let original = Store {
-                leveldb: source.leveldb.clone(),
-                blob: source.blob,
-                origin: fixture.origin.clone(),
-            };
             let to = tempfile::tempdir().unwrap();
-            larder_copy(&original.leveldb, to.path(), "sqlite");
+            larder_copy(&opened.leveldb(), to.path(), "sqlite");
             let files = Store::in_sqlite_within(to.path(), &fixture.origin);
             let mut shown = match name == NOT_MIGRATED_BY_CHROMIUM {
                 true => databases_of(fixture.expected_json()),
-                false => databases_of(leveldb.dump(&original).unwrap()),
+                false => shown_golden(leveldb, &fixture).clone(),
             };
             let out = tempfile::tempdir().unwrap();
             let (mut in_files, left) = found_twice(sqlite, &files, out.path(), name);
