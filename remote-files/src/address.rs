@@ -12,16 +12,18 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The beginnings of addresses, each with its feature.
-const SCHEMES: [(&str, &str); 3] = [
+const SCHEMES: [(&str, &str); 4] = [
     ("postgres://", "postgres"),
     ("postgresql://", "postgres"),
     ("etcd://", "etcd"),
+    ("rados://", "rados"),
 ];
 
 /// The address of a cluster of any engine, and of a namespace in it if there is one: what stands where a folder does.
 ///
-/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE?PARAMETERS` or `etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/NAMESPACE`. Which of
-/// them can be parsed is a matter of the features `postgres` and `etcd`; which there are is not.
+/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE?PARAMETERS`, `etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/NAMESPACE` or
+/// `rados://USER@HOST:PORT,HOST:PORT/POOL/NAMESPACE`. Which of them can be parsed is a matter of the features `postgres`, `etcd` and `rados`; which
+/// there are is not.
 ///
 /// ```
 /// use larder_remote_files::{Address, ErrorKind};
@@ -86,6 +88,10 @@ impl Address {
             Some("etcd") => Ok(Address {
                 of_engine: Box::new(crate::etcd::EtcdUrl::parse(text)?),
             }),
+            #[cfg(feature = "rados")]
+            Some("rados") => Ok(Address {
+                of_engine: Box::new(crate::rados::RadosUrl::parse(text)?),
+            }),
             Some(feature) => Err(Error::new(
                 ErrorKind::Unsupported,
                 format!("this program was built without the feature {feature}: build it with that"),
@@ -93,7 +99,7 @@ impl Address {
             // It may have a password.
             None => Err(Error::new(
                 ErrorKind::Usage,
-                "this is no address of a distributed store: one begins with postgres:// or etcd://",
+                "this is no address of a distributed store: one begins with postgres://, etcd:// or rados://",
             )),
         }
     }
@@ -127,6 +133,8 @@ mod tests {
             ("postgres://h/d?password=secret", "postgres://h/d"),
             ("etcd://u:secret@h,g/n", "etcd://h,g/n"),
             ("etcd://h", "etcd://h"),
+            ("rados://u@h,g/p/n", "rados://h,g/p/n"),
+            ("rados:///p/n", "rados:///p/n"),
             ("folder/etcd://a@b", "folder/etcd://a@b"),
         ] {
             assert_eq!(Address::without_secrets(text), shown);
@@ -139,6 +147,7 @@ mod tests {
             ("postgres://h/d/n", "postgres", cfg!(feature = "postgres")),
             ("postgresql://h/d/n", "postgres", cfg!(feature = "postgres")),
             ("etcd://h/n", "etcd", cfg!(feature = "etcd")),
+            ("rados://h/p/n", "rados", cfg!(feature = "rados")),
         ] {
             assert_eq!(Address::feature(text), Some(feature));
             match Address::parse(text) {

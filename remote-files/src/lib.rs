@@ -36,11 +36,13 @@ pub mod model;
 mod names;
 mod namespace;
 mod owner;
-#[cfg(any(feature = "etcd", feature = "postgres"))]
+#[cfg(any(feature = "etcd", feature = "postgres", feature = "rados"))]
 mod percent;
 mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "rados")]
+mod rados;
 mod row;
 mod segment_key;
 mod session;
@@ -65,6 +67,8 @@ pub use keeper::Keeper;
 pub use namespace::{NAME_LEN_MAX, Namespace};
 #[cfg(feature = "postgres")]
 pub use postgres::{Postgres, PostgresOptions, PostgresUrl};
+#[cfg(feature = "rados")]
+pub use rados::{Rados, RadosOptions, RadosUrl};
 pub use session::{Session, SessionOptions};
 pub use statistics::{LATENCIES, Statistics};
 pub use writer::Writer;

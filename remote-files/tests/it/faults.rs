@@ -11,6 +11,8 @@ use larder_remote_files::{
     Blobs, Catalogue, Cluster, Etcd, EtcdOptions, EtcdUrl, Keeper, Options, Postgres,
     PostgresOptions, PostgresUrl, RemoteFileSystem, Session, SessionOptions, SystemClock,
 };
+#[cfg(feature = "rados")]
+use larder_remote_files::{Rados, RadosOptions, RadosUrl};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -49,6 +51,14 @@ fn cluster(url: &str, request_time_max: Duration) -> larder_remote_files::Result
     fn over<E: Catalogue + Blobs + 'static>(engine: E) -> Cluster {
         let engine = Arc::new(engine);
         Cluster::new(engine.clone(), engine, Arc::new(SystemClock::new()), LEASE)
+    }
+    #[cfg(feature = "rados")]
+    if url.starts_with("rados://") {
+        let url = RadosUrl::parse(url)?;
+        let room = url.namespace().map_or("", |room| room.as_str());
+        let options = RadosOptions::new().room(&format!("faults {room}"));
+        let options = options.request_time_max(request_time_max);
+        return Ok(over(Rados::connect(url.hosts(), url.pool(), options)?));
     }
     if url.starts_with("etcd://") {
         let (options, url) = (EtcdOptions::new(), EtcdUrl::parse(url)?);
@@ -237,7 +247,12 @@ fn check_in_the_end(url: &str, acknowledged: u32) {
 #[test]
 fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
     let mut random = random();
-    for (_, url) in places("killed") {
+    let urls = places("killed").into_iter().map(|(_, url)| url);
+    #[cfg(feature = "rados")]
+    let urls = urls.chain(
+        larder_fixtures::servers::Rados::shared().map(|server| format!("{}/killed", server.url())),
+    );
+    for url in urls {
         let (mut acknowledged, mut stood_still) = (0, 0);
         for _ in 0..rounds(2) {
             let mut process = Process::start(&url);
@@ -335,4 +350,57 @@ fn nothing_acknowledged_is_lost_when_the_network_is_in_trouble() {
             "hardly anything was written: {acknowledged}"
         );
     }
+}
+
+/// Stores of objects are killed in the middle of writing, one after the other, and come back: the writer goes on, or the next one has
+/// all that was acknowledged.
+#[cfg(feature = "rados")]
+#[test]
+fn nothing_acknowledged_is_lost_when_osds_are_killed() {
+    let Some(mut server) = larder_fixtures::servers::Rados::own() else {
+        return;
+    };
+    let mut random = random();
+    let url = format!("{}/osds", server.url());
+    let (mut acknowledged, mut writers) = (0, 0);
+    let mut writer: Option<Process> = None;
+    for round in 0..rounds(2) {
+        let osd = round as usize % server.osds();
+        std::thread::scope(|scope| {
+            let killing = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200 + random.below(300)));
+                server.kill(osd);
+                std::thread::sleep(Duration::from_millis(random.below(3000)));
+                server.restart(osd).unwrap();
+            });
+            let mut after = 0;
+            while !killing.is_finished() || after < 20 {
+                let process = writer.get_or_insert_with(|| {
+                    writers += 1;
+                    Process::start(&url)
+                });
+                match process.next() {
+                    Line::Found(found) => {
+                        assert!(found >= acknowledged, "{found} of {acknowledged}");
+                    }
+                    Line::Acknowledged(number) => acknowledged = acknowledged.max(number),
+                    Line::Over(why) => {
+                        println!("a writer is over: {why}");
+                        writer = None;
+                    }
+                }
+                after += u32::from(killing.is_finished());
+            }
+            killing.join().unwrap();
+        });
+    }
+    if let Some(mut writer) = writer {
+        acknowledged = acknowledged.max(writer.kill());
+    }
+    check_in_the_end(&url, acknowledged);
+    println!("{acknowledged} batches acknowledged by {writers} writers, none lost");
+    assert!(
+        acknowledged > 20,
+        "hardly anything was written: {acknowledged}"
+    );
 }

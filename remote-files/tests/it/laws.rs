@@ -10,14 +10,14 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Catalogue and blobs.
-#[cfg(any(feature = "postgres", feature = "etcd"))]
+#[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
 pub(crate) fn contracts(setting: &Setting) {
     larder_remote_files::conformance::catalogue(&*setting.catalogue).unwrap();
     larder_remote_files::conformance::blobs(&*setting.blobs, &namespace()).unwrap();
 }
 
 /// The file system, with chunks and delays of several sizes.
-#[cfg(any(feature = "postgres", feature = "etcd"))]
+#[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
 pub(crate) fn file_system(setting: &Setting) {
     for (chunk_len, inline_len_max, flush_delay) in [
         (4096, 100, Duration::ZERO),

@@ -23,6 +23,8 @@ mod postgres;
 #[cfg(all(feature = "etcd", feature = "postgres"))]
 mod proxy;
 mod races;
+#[cfg(feature = "rados")]
+mod rados;
 mod readers;
 mod requests;
 mod scale;

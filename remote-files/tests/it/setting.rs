@@ -41,7 +41,7 @@ impl Setting {
     }
 
     /// The session of another process.
-    #[cfg(any(feature = "postgres", feature = "etcd"))]
+    #[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
     pub(crate) fn session(&self) -> Session {
         self.session_of(&self.cluster()).unwrap()
     }

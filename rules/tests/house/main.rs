@@ -22,9 +22,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The folders of the packages that are the product: libraries, bindings and the command.
-const PRODUCT: [&str; 13] = [
+const PRODUCT: [&str; 14] = [
     "codec",
     "leveldb",
+    "librados",
     "remote-files",
     "backing-store",
     "idb",
