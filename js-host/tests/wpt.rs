@@ -52,7 +52,13 @@ fn databases_of_the_suite_lie_at_an_address() {
     write(&suite.join("IndexedDB/a.any.js"), FILE);
     let json = suite.join("results.json");
     let etcd = format!("etcd://{}", etcd.endpoints());
-    for address in [postgres.new_database(), etcd] {
+    let addresses = vec![postgres.new_database(), etcd];
+    #[cfg(feature = "rados")]
+    let addresses = match larder_fixtures::servers::Rados::shared() {
+        Some(rados) => [addresses, vec![rados.url()]].concat(),
+        None => addresses,
+    };
+    for address in addresses {
         let url = format!("{address}/suite");
         for executor in [&[][..], &["--threads"]] {
             let namespace = format!("{url}/{}", executor.len());

@@ -1,4 +1,4 @@
-//! `larder remote` on the command line. The features `postgres` and `etcd`.
+//! `larder remote` on the command line. The features `postgres`, `etcd` and `rados`.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 pub(super) const REMOTE_ABOUT: &str = "\
 Look after stores in a distributed engine.
 
-An address is taken wherever a folder is: postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE, or \
-etcd://HOST:PORT,HOST:PORT/NAMESPACE. A namespace is one tree of files, such as a browser's IndexedDB folder; its name may have \
+An address is taken wherever a folder is: postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE, \
+etcd://HOST:PORT,HOST:PORT/NAMESPACE, or rados://USER@HOST,HOST/POOL/NAMESPACE with the monitors of a Ceph cluster (none: those of \
+its configuration file). A namespace is one tree of files, such as a browser's IndexedDB folder; its name may have \
 / in it, and % before two hexadecimal digits for other bytes. One process writes a namespace at a time, any reads it. \
 Without a password in the address PGPASSWORD is used. LARDER_LEASE_SECONDS (10) is how long the others wait when this process has died.";
 

@@ -1,7 +1,7 @@
-//! Stores in a distributed engine: wherever a folder is taken, an address is. The features `postgres` and `etcd`.
+//! Stores in a distributed engine: wherever a folder is taken, an address is. The features `postgres`, `etcd` and `rados`.
 //!
-//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE`, `etcd://HOST:PORT,HOST:PORT/NAMESPACE`. The files of a namespace are those
-//! of a folder, from its root on.
+//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE`, `etcd://HOST:PORT,HOST:PORT/NAMESPACE`,
+//! `rados://USER@HOST,HOST/POOL/NAMESPACE`. The files of a namespace are those of a folder, from its root on.
 
 #[cfg(feature = "remote")]
 mod connection;

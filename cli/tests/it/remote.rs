@@ -31,7 +31,14 @@ fn text(path: &Path) -> &str {
 fn addresses() -> Option<Vec<String>> {
     let (postgres, etcd) = (Postgres::shared()?, Etcd::shared()?);
     let etcd = format!("etcd://{}", etcd.endpoints());
-    Some(vec![postgres.new_database(), etcd])
+    let addresses = vec![postgres.new_database(), etcd];
+    #[cfg(feature = "rados")]
+    let addresses = [
+        addresses,
+        vec![larder_fixtures::servers::Rados::shared()?.url()],
+    ]
+    .concat();
+    Some(addresses)
 }
 
 fn dump(place: &str) -> String {
@@ -318,4 +325,50 @@ fn change_feeds_are_turned_on_and_followed_there() {
         out(&["feed", "off", &url]);
         assert_eq!(out(&["feed", "ls", &url]), "");
     }
+}
+
+#[cfg(feature = "rados")]
+#[test]
+fn what_is_wrong_about_a_pool_is_said() {
+    let Some(server) = larder_fixtures::servers::Rados::shared() else {
+        return;
+    };
+    let none = free_port();
+    for (url, why) in [
+        (
+            format!("rados://127.0.0.1:{none}/p/n"),
+            "is the cluster running",
+        ),
+        (
+            format!("rados://{}/nowhere/n", server.host()),
+            "ceph osd pool create nowhere",
+        ),
+        (server.url(), "names no namespace"),
+        (format!("{}/n%0a", server.url()), "control characters"),
+        (format!("rados://{}", server.host()), "names no pool"),
+        (
+            "rados://larder:secret@127.0.0.1/p/n".to_owned(),
+            "has a keyring",
+        ),
+        ("rados://,/p/n".to_owned(), "is no host"),
+    ] {
+        let (code, stdout, stderr) = run(&["dump", &url]);
+        assert_eq!((code, &*stdout), (Some(2), ""), "{url}: {stderr}");
+        assert!(
+            stderr.contains(why) && !stderr.contains("secret"),
+            "{url}: {stderr}"
+        );
+    }
+    // Without hosts it is the cluster of the configuration file.
+    let listed = |configuration: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_larder"));
+        command.args(["remote", "ls", "rados:///larder"]);
+        command.env("CEPH_CONF", configuration).output().unwrap()
+    };
+    let output = listed(&server.configuration());
+    assert!(output.status.success(), "{}", stderr_of(&output.stderr));
+    let output = listed(Path::new("/no/such/file"));
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr_of(&output.stderr);
+    assert!(said.contains("CEPH_CONF"), "{said}");
 }
