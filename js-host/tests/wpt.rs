@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 #![expect(clippy::disallowed_methods, reason = "tests work on real folders")]
 
-use larder_fixtures::servers::{Etcd, Postgres};
+use larder_fixtures::servers::{Etcd, Postgres, Rados};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -52,12 +52,10 @@ fn databases_of_the_suite_lie_at_an_address() {
     write(&suite.join("IndexedDB/a.any.js"), FILE);
     let json = suite.join("results.json");
     let etcd = format!("etcd://{}", etcd.endpoints());
-    let addresses = vec![postgres.new_database(), etcd];
-    #[cfg(feature = "rados")]
-    let addresses = match larder_fixtures::servers::Rados::shared() {
-        Some(rados) => [addresses, vec![rados.url()]].concat(),
-        None => addresses,
-    };
+    let mut addresses = vec![postgres.new_database(), etcd];
+    if cfg!(feature = "rados") {
+        addresses.extend(Rados::shared().map(Rados::url));
+    }
     for address in addresses {
         let url = format!("{address}/suite");
         for executor in [&[][..], &["--threads"]] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use larder_fixtures::chromium;
-use larder_fixtures::servers::{Etcd, Postgres, free_port};
+use larder_fixtures::servers::{Etcd, Postgres, Rados, free_port};
 
 use crate::support::{larder, stderr};
 
@@ -31,13 +31,10 @@ fn text(path: &Path) -> &str {
 fn addresses() -> Option<Vec<String>> {
     let (postgres, etcd) = (Postgres::shared()?, Etcd::shared()?);
     let etcd = format!("etcd://{}", etcd.endpoints());
-    let addresses = vec![postgres.new_database(), etcd];
-    #[cfg(feature = "rados")]
-    let addresses = [
-        addresses,
-        vec![larder_fixtures::servers::Rados::shared()?.url()],
-    ]
-    .concat();
+    let mut addresses = vec![postgres.new_database(), etcd];
+    if cfg!(feature = "rados") {
+        addresses.push(Rados::shared()?.url());
+    }
     Some(addresses)
 }
 
@@ -330,7 +327,7 @@ fn change_feeds_are_turned_on_and_followed_there() {
 #[cfg(feature = "rados")]
 #[test]
 fn what_is_wrong_about_a_pool_is_said() {
-    let Some(server) = larder_fixtures::servers::Rados::shared() else {
+    let Some(server) = Rados::shared() else {
         return;
     };
     let none = free_port();

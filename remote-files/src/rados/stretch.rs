@@ -3,6 +3,7 @@
 //! The object's bytes are segments, one behind the other in the order in which they were written. Its `omap` says where each lies, and how many bytes
 //! the object has. Every write requires that number and replaces it: a late one, or the second of two, is refused.
 
+use crate::blobs::SEGMENT_LEN_MAX;
 use crate::error::{Error, Result};
 use crate::namespace::Namespace;
 use std::collections::HashMap;
@@ -121,7 +122,7 @@ impl Extent {
             position: u64::from_be_bytes(*position),
             len: u32::from_be_bytes(len.try_into().map_err(|_| wrong())?),
         };
-        match extent.end() <= OBJECT_LEN_MAX {
+        match extent.end() <= OBJECT_LEN_MAX && extent.len as usize <= SEGMENT_LEN_MAX {
             true => Ok(extent),
             false => Err(wrong()),
         }
@@ -154,5 +155,23 @@ impl Sizes {
             known.clear();
         }
         known.insert(stretch, size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Buffers are as long as an extent says, and there are a thousand of them in a reply.
+    #[test]
+    fn an_extent_is_not_longer_than_a_segment_and_lies_in_its_object() {
+        let decoded = |position, len| Extent::decode(&Extent { position, len }.encode());
+        let longest = SEGMENT_LEN_MAX as u32;
+        let last = OBJECT_LEN_MAX - u64::from(longest);
+        assert_eq!(decoded(last, longest).unwrap().end(), OBJECT_LEN_MAX);
+        for (position, len) in [(0, longest + 1), (last + 1, longest), (u64::MAX, 1)] {
+            assert!(decoded(position, len).is_err(), "{position} {len}");
+        }
+        assert!(Extent::decode(&[0; 11]).is_err() && Extent::decode(&[0; 13]).is_err());
     }
 }

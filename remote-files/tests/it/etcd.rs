@@ -5,9 +5,8 @@ use crate::support::namespace;
 use crate::{databases, laws};
 use larder_fixtures::servers::{Etcd as Server, free_port};
 use larder_remote_files::{
-    Commit, ErrorKind, Etcd, EtcdOptions, EtcdUrl, Options, Outcome, RemoteFileSystem, SystemClock,
+    Commit, ErrorKind, Etcd, EtcdOptions, EtcdUrl, Options, Outcome, RemoteFileSystem,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ fn connect(url: &str, options: EtcdOptions) -> larder_remote_files::Result<Etcd>
     Etcd::connect(EtcdUrl::parse(url)?.endpoints(), options)
 }
 
-/// Keys of its own. Leases are short: what is taken over is dead.
+/// Keys of its own.
 fn setting_of(server: &Server) -> Setting {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let prefix = format!("test {}/", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -23,55 +22,14 @@ fn setting_of(server: &Server) -> Setting {
     let options = EtcdOptions::new().prefix(prefix.as_bytes());
     let options = options.request_time_max(Duration::from_secs(60));
     let url = format!("etcd://{}", server.endpoints());
-    let client = Arc::new(connect(&url, options).unwrap());
-    Setting {
-        catalogue: client.clone(),
-        blobs: client,
-        clock: Arc::new(SystemClock::new()),
-        lease: Duration::from_millis(50),
-        patience: Duration::from_secs(10),
-    }
+    Setting::of_server(connect(&url, options).unwrap())
 }
 
 fn setting() -> Option<Setting> {
     Server::shared().map(setting_of)
 }
 
-#[test]
-fn it_keeps_both_contracts() {
-    let Some(setting) = setting() else { return };
-    laws::contracts(&setting);
-}
-
-#[test]
-fn the_file_system_keeps_its_contract() {
-    let Some(setting) = setting() else { return };
-    laws::file_system(&setting);
-}
-
-#[test]
-fn no_strict_write_is_lost_when_processes_die() {
-    let Some(setting) = setting() else { return };
-    laws::dying(&setting, 120);
-}
-
-#[test]
-fn the_engine_works_on_it_unchanged() {
-    for law in [
-        laws::taken_for_dead,
-        laws::readers_elsewhere,
-        laws::relaxed_writes,
-    ] {
-        let Some(setting) = setting() else { return };
-        law(&setting);
-    }
-}
-
-#[test]
-fn databases_go_from_process_to_process() {
-    let Some(setting) = setting() else { return };
-    databases::processes(&setting);
-}
+laws::of_engine!(setting, 120);
 
 /// The row of a dead process's session goes by etcd's lease; what it wrote is then taken without watching it.
 #[test]

@@ -11,13 +11,16 @@ use larder_remote_files::{
     Blobs, Catalogue, Cluster, Etcd, EtcdOptions, EtcdUrl, Keeper, Options, Postgres,
     PostgresOptions, PostgresUrl, RemoteFileSystem, Session, SessionOptions, SystemClock,
 };
-#[cfg(feature = "rados")]
-use larder_remote_files::{Rados, RadosOptions, RadosUrl};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+#[cfg(feature = "rados")]
+use {
+    larder_fixtures::servers::Rados as RadosServer,
+    larder_remote_files::{Rados, RadosOptions, RadosUrl},
+};
 
 const LEASE: Duration = Duration::from_secs(2);
 
@@ -223,14 +226,30 @@ impl Drop for Process {
     }
 }
 
-/// A place of its own on each server of this process, with the server's port.
-fn places(room: &str) -> Vec<(u16, String)> {
+/// A place of its own on each server of this process.
+fn places(room: &str) -> Vec<String> {
+    let places = behind_a_port(room).into_iter().map(|(_, url)| url);
+    #[cfg(feature = "rados")]
+    let places = {
+        let server = RadosServer::shared();
+        places.chain(server.map(|server| format!("{}/{room}", server.url())))
+    };
+    places.collect()
+}
+
+/// As [`places`], with the one port that all of the server is behind. The stores of a Ceph cluster have others than its monitor.
+fn behind_a_port(room: &str) -> Vec<(u16, String)> {
     let postgres = PostgresServer::shared().map(|server| (server.port(), server.new_database()));
     let etcd = EtcdServer::shared().map(|server| {
         let url = format!("etcd://{}/{room}", server.endpoints());
         (server.ports()[0], url)
     });
     postgres.into_iter().chain(etcd).collect()
+}
+
+/// An engine's name, as an address has it.
+fn scheme(url: &str) -> &str {
+    url.split_once(':').map_or(url, |(scheme, _)| scheme)
 }
 
 fn check_in_the_end(url: &str, acknowledged: u32) {
@@ -247,12 +266,7 @@ fn check_in_the_end(url: &str, acknowledged: u32) {
 #[test]
 fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
     let mut random = random();
-    let urls = places("killed").into_iter().map(|(_, url)| url);
-    #[cfg(feature = "rados")]
-    let urls = urls.chain(
-        larder_fixtures::servers::Rados::shared().map(|server| format!("{}/killed", server.url())),
-    );
-    for url in urls {
+    for url in places("killed") {
         let (mut acknowledged, mut stood_still) = (0, 0);
         for _ in 0..rounds(2) {
             let mut process = Process::start(&url);
@@ -290,7 +304,10 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
             acknowledged = new.kill();
         }
         check_in_the_end(&url, acknowledged);
-        println!("{acknowledged} batches acknowledged, {stood_still} stood still, none lost");
+        let engine = scheme(&url);
+        println!(
+            "{engine}: {acknowledged} batches acknowledged, {stood_still} stood still, none lost"
+        );
         assert!(acknowledged > 0 && stood_still > 0);
     }
 }
@@ -299,7 +316,7 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed_or_stand_still() {
 #[test]
 fn nothing_acknowledged_is_lost_when_the_network_is_in_trouble() {
     let mut random = random();
-    for (port, url) in places("network") {
+    for (port, url) in behind_a_port("network") {
         let proxy = Proxy::start(port);
         let through = url.replace(&format!(":{port}"), &format!(":{}", proxy.port));
         let time_max = Duration::from_millis(300);
@@ -342,8 +359,9 @@ fn nothing_acknowledged_is_lost_when_the_network_is_in_trouble() {
         drop(writer);
         check_in_the_end(&url, acknowledged);
         let (cuts, swallowed) = proxy.troubles();
+        let engine = scheme(&url);
         println!(
-            "{acknowledged} batches acknowledged, {lost} stores failed, {cuts} cuts, {swallowed} parts swallowed"
+            "{engine}: {acknowledged} batches acknowledged, {lost} stores failed, {cuts} cuts, {swallowed} parts swallowed"
         );
         assert!(
             acknowledged > 20,
@@ -357,7 +375,7 @@ fn nothing_acknowledged_is_lost_when_the_network_is_in_trouble() {
 #[cfg(feature = "rados")]
 #[test]
 fn nothing_acknowledged_is_lost_when_osds_are_killed() {
-    let Some(mut server) = larder_fixtures::servers::Rados::own() else {
+    let Some(mut server) = RadosServer::own() else {
         return;
     };
     let mut random = random();

@@ -9,6 +9,50 @@ use larder_remote_files::{Options, RemoteFileSystem};
 use std::path::Path;
 use std::time::Duration;
 
+/// The tests of a real engine: of settings that a function makes, `None` if there is no server here, and with so many batches of processes that die.
+#[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
+macro_rules! of_engine {
+    ($setting:path, $batches:literal) => {
+        #[test]
+        fn it_keeps_both_contracts() {
+            let Some(setting) = $setting() else { return };
+            $crate::laws::contracts(&setting);
+        }
+
+        #[test]
+        fn the_file_system_keeps_its_contract() {
+            let Some(setting) = $setting() else { return };
+            $crate::laws::file_system(&setting);
+        }
+
+        #[test]
+        fn no_strict_write_is_lost_when_processes_die() {
+            let Some(setting) = $setting() else { return };
+            $crate::laws::dying(&setting, $batches);
+        }
+
+        #[test]
+        fn the_engine_works_on_it_unchanged() {
+            for law in [
+                $crate::laws::taken_for_dead,
+                $crate::laws::readers_elsewhere,
+                $crate::laws::relaxed_writes,
+            ] {
+                let Some(setting) = $setting() else { return };
+                law(&setting);
+            }
+        }
+
+        #[test]
+        fn databases_go_from_process_to_process() {
+            let Some(setting) = $setting() else { return };
+            $crate::databases::processes(&setting);
+        }
+    };
+}
+#[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
+pub(crate) use of_engine;
+
 /// Catalogue and blobs.
 #[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
 pub(crate) fn contracts(setting: &Setting) {

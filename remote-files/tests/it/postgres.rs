@@ -4,16 +4,15 @@ use crate::setting::Setting;
 use crate::{databases, laws};
 use larder_fixtures::servers::Postgres as Server;
 use larder_remote_files::{
-    Catalogue, Commit, ErrorKind, Outcome, Postgres, PostgresOptions, PostgresUrl, SystemClock,
+    Catalogue, Commit, ErrorKind, Outcome, Postgres, PostgresOptions, PostgresUrl,
 };
-use std::sync::Arc;
 use std::time::Duration;
 
 fn connect(url: &str) -> larder_remote_files::Result<Postgres> {
     Postgres::connect(PostgresUrl::parse(url)?.config(), PostgresOptions::new())
 }
 
-/// A database of its own. Leases are short: what is taken over is dead.
+/// A database of its own.
 fn setting_at(url: &str) -> Setting {
     // A disk that others use may be slow, and no test of these is of time.
     let options = PostgresOptions::new().request_time_max(Duration::from_secs(60));
@@ -22,14 +21,7 @@ fn setting_at(url: &str) -> Setting {
 
 fn setting_with(url: &str, options: PostgresOptions) -> Setting {
     let url = PostgresUrl::parse(url).unwrap();
-    let client = Arc::new(Postgres::connect(url.config(), options).unwrap());
-    Setting {
-        catalogue: client.clone(),
-        blobs: client,
-        clock: Arc::new(SystemClock::new()),
-        lease: Duration::from_millis(50),
-        patience: Duration::from_secs(10),
-    }
+    Setting::of_server(Postgres::connect(url.config(), options).unwrap())
 }
 
 fn setting() -> Option<Setting> {
@@ -37,41 +29,7 @@ fn setting() -> Option<Setting> {
     Some(setting_at(&server.new_database()))
 }
 
-#[test]
-fn it_keeps_both_contracts() {
-    let Some(setting) = setting() else { return };
-    laws::contracts(&setting);
-}
-
-#[test]
-fn the_file_system_keeps_its_contract() {
-    let Some(setting) = setting() else { return };
-    laws::file_system(&setting);
-}
-
-#[test]
-fn no_strict_write_is_lost_when_processes_die() {
-    let Some(setting) = setting() else { return };
-    laws::dying(&setting, 200);
-}
-
-#[test]
-fn the_engine_works_on_it_unchanged() {
-    for law in [
-        laws::taken_for_dead,
-        laws::readers_elsewhere,
-        laws::relaxed_writes,
-    ] {
-        let Some(setting) = setting() else { return };
-        law(&setting);
-    }
-}
-
-#[test]
-fn databases_go_from_process_to_process() {
-    let Some(setting) = setting() else { return };
-    databases::processes(&setting);
-}
+laws::of_engine!(setting, 200);
 
 /// Rows that are not there cannot be locked: of commits that require one row's absence at once, one is made all the same.
 #[test]

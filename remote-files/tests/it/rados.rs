@@ -1,14 +1,12 @@
 //! A real Ceph cluster with three stores of objects: all laws, and its errors.
 
+use crate::laws;
 use crate::setting::Setting;
 use crate::support::namespace;
-use crate::{databases, laws};
 use larder_fixtures::servers::{Rados as Server, free_port};
 use larder_remote_files::{
-    Blobs, Catalogue, Commit, ErrorKind, Namespace, Outcome, Rados, RadosOptions, RadosUrl,
-    Segment, SystemClock,
+    Blobs, Catalogue, Commit, ErrorKind, Namespace, Outcome, Rados, RadosOptions, RadosUrl, Segment,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -17,62 +15,21 @@ fn connect(url: &str, options: RadosOptions) -> larder_remote_files::Result<Rado
     Rados::connect(url.hosts(), url.pool(), options)
 }
 
-/// Objects of its own. Leases are short: what is taken over is dead.
+/// Objects of its own.
 fn setting_of(server: &Server) -> Setting {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let room = format!("test {}", COUNT.fetch_add(1, Ordering::Relaxed));
     // A disk that others use may be slow, and no test of these is of time.
     let options = RadosOptions::new().room(&room);
     let options = options.request_time_max(Duration::from_secs(60));
-    let client = Arc::new(connect(&server.url(), options).unwrap());
-    Setting {
-        catalogue: client.clone(),
-        blobs: client,
-        clock: Arc::new(SystemClock::new()),
-        lease: Duration::from_millis(50),
-        patience: Duration::from_secs(10),
-    }
+    Setting::of_server(connect(&server.url(), options).unwrap())
 }
 
 fn setting() -> Option<Setting> {
     Server::shared().map(setting_of)
 }
 
-#[test]
-fn it_keeps_both_contracts() {
-    let Some(setting) = setting() else { return };
-    laws::contracts(&setting);
-}
-
-#[test]
-fn the_file_system_keeps_its_contract() {
-    let Some(setting) = setting() else { return };
-    laws::file_system(&setting);
-}
-
-#[test]
-fn no_strict_write_is_lost_when_processes_die() {
-    let Some(setting) = setting() else { return };
-    laws::dying(&setting, 120);
-}
-
-#[test]
-fn the_engine_works_on_it_unchanged() {
-    for law in [
-        laws::taken_for_dead,
-        laws::readers_elsewhere,
-        laws::relaxed_writes,
-    ] {
-        let Some(setting) = setting() else { return };
-        law(&setting);
-    }
-}
-
-#[test]
-fn databases_go_from_process_to_process() {
-    let Some(setting) = setting() else { return };
-    databases::processes(&setting);
-}
+laws::of_engine!(setting, 120);
 
 #[test]
 fn what_cannot_be_reached_says_why() {
@@ -270,8 +227,12 @@ fn a_pool_that_was_deleted_is_missed() {
         .unwrap();
     let none = Namespace::new("none").unwrap();
     // The stores hear of it a moment later. Until then the row is there.
+    let mut tries = 0;
     while let Ok(values) = rados.get(&[b"row".to_vec()]) {
         assert_eq!(values, [Some(b"value".to_vec())]);
+        std::thread::sleep(Duration::from_millis(50));
+        tries += 1;
+        assert!(tries < 1000, "it is still read");
     }
     for error in [
         rados.get(&[b"row".to_vec()]).map(drop).unwrap_err(),

@@ -35,6 +35,19 @@ impl Setting {
         }
     }
 
+    /// A client of a real server. Leases are short: what is taken over is dead.
+    #[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
+    pub(crate) fn of_server(client: impl Catalogue + Blobs + 'static) -> Setting {
+        let client = Arc::new(client);
+        Setting {
+            catalogue: client.clone(),
+            blobs: client,
+            clock: Arc::new(larder_remote_files::SystemClock::new()),
+            lease: Duration::from_millis(50),
+            patience: Duration::from_secs(10),
+        }
+    }
+
     pub(crate) fn cluster(&self) -> Cluster {
         let (catalogue, blobs) = (Arc::clone(&self.catalogue), Arc::clone(&self.blobs));
         Cluster::new(catalogue, blobs, Arc::clone(&self.clock), self.patience)
