@@ -18,15 +18,20 @@ pub(crate) fn larder<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Ite
 
 /// Runs a script with its databases in this folder, and returns what it prints.
 pub(crate) fn run_script(storage: &Path, options: &[&str], script: &str) -> String {
+    let output = try_script(storage, options, script);
+    assert!(output.status.success(), "{}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a script with its databases in this folder.
+pub(crate) fn try_script(storage: &Path, options: &[&str], script: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("script.js");
     std::fs::write(&file, script).unwrap();
     let mut arguments = vec!["run".as_ref(), "--storage".as_ref(), storage.as_os_str()];
     arguments.extend(options.iter().map(OsStr::new));
     arguments.push(file.as_os_str());
-    let output = larder(arguments);
-    assert!(output.status.success(), "{}", stderr(&output));
-    String::from_utf8(output.stdout).unwrap()
+    larder(arguments)
 }
 
 /// Runs `larder dump --format canonical --digests` on a store: the form of the expectations.
