@@ -25,7 +25,8 @@ pub(crate) fn shown(chromium: &Chromium, store: &Store) -> Value {
     databases_of(chromium.dump(store).unwrap())
 }
 
-/// What a page of the shared Chromium finds in a golden store as it is. Many tests compare with it: it is asked once.
+/// What a page of the shared Chromium finds in a golden store as it is. Many tests compare with it: it is asked once. A copy's files have the times
+/// that the browser's had, which early Chromiums show as those of their Files.
 pub(crate) fn shown_golden(chromium: &Chromium, fixture: &Fixture) -> &'static Value {
     static SHOWN: LazyLock<BTreeMap<String, OnceLock<Value>>> = LazyLock::new(|| {
         let names = larder_fixtures::all().into_iter();
@@ -33,5 +34,5 @@ pub(crate) fn shown_golden(chromium: &Chromium, fixture: &Fixture) -> &'static V
         names.collect()
     });
     SHOWN[&fixture.name]
-        .get_or_init(|| shown(chromium, &store_of(fixture, &fixture.open().leveldb())))
+        .get_or_init(|| shown(chromium, &store_of(fixture, &fixture.copy().leveldb())))
 }

@@ -159,7 +159,7 @@ fn stores_put_into_sqlite_files_are_the_same_to_chromium_and_come_back() {
             if !(takes_all || SAMPLE_IN_LEVELDB.contains(&name)) {
                 continue;
             }
-            let opened = fixture.open();
+            let opened = fixture.copy();
             let to = tempfile::tempdir().unwrap();
             larder_copy(&opened.leveldb(), to.path(), "sqlite");
             let files = Store::in_sqlite_within(to.path(), &fixture.origin);
