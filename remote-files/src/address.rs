@@ -5,6 +5,8 @@ use crate::cluster::Cluster;
 use crate::engine_address::EngineAddress;
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespace::Namespace;
+#[cfg(feature = "s3")]
+use crate::s3::{S3, S3Options, S3Url};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +21,18 @@ const SCHEMES: [(&str, &str); 4] = [
     ("rados://", "rados"),
 ];
 
+/// Engines, and whether they are compiled in.
+const COMPILED: [(&str, bool); 3] = [
+    ("postgres", cfg!(feature = "postgres")),
+    ("etcd", cfg!(feature = "etcd")),
+    ("rados", cfg!(feature = "rados")),
+];
+
 /// The address of a cluster of any engine, and of a namespace in it if there is one: what stands where a folder does.
 ///
 /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE?PARAMETERS`, `etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/NAMESPACE` or
-/// `rados://USER@HOST:PORT,HOST:PORT/POOL/NAMESPACE`. Which of them can be parsed is a matter of the features `postgres`, `etcd` and `rados`; which
-/// there are is not.
+/// `rados://USER@HOST:PORT,HOST:PORT/POOL/NAMESPACE`. With `?content=s3://BUCKET/PREFIX` behind it the content of files lies in a bucket, and the catalogue
+/// alone in the engine. Which of them can be parsed is a matter of the features `postgres`, `etcd`, `rados` and `s3`; which there are is not.
 ///
 /// ```
 /// use larder_remote_files::{Address, ErrorKind};
@@ -37,7 +46,12 @@ const SCHEMES: [(&str, &str); 4] = [
 #[derive(Debug)]
 pub struct Address {
     of_engine: Box<dyn EngineAddress>,
+    #[cfg(feature = "s3")]
+    content: Option<S3Url>,
 }
+
+/// The parameter that names the place of content.
+const CONTENT: &str = "content=";
 
 impl Address {
     /// The feature of this crate that an address needs; `None`: the text is no address.
@@ -46,6 +60,23 @@ impl Address {
             .iter()
             .find(|(scheme, _)| text.starts_with(scheme))?;
         Some(scheme.1)
+    }
+
+    /// The first feature that an address needs and that is not compiled in.
+    ///
+    /// ```
+    /// use larder_remote_files::Address;
+    /// let missing = Address::missing_feature("etcd://10.0.0.1/notes?content=s3://stores");
+    /// assert!([Some("etcd"), Some("s3"), None].contains(&missing));
+    /// ```
+    pub fn missing_feature(text: &str) -> Option<&'static str> {
+        let engine = Address::feature(text)?;
+        let is_here = COMPILED.contains(&(engine, true));
+        let needs_s3 = split(text).1.is_some();
+        match is_here {
+            false => Some(engine),
+            true => (needs_s3 && !cfg!(feature = "s3")).then_some("s3"),
+        }
     }
 
     /// An address for people: with neither user, password nor parameters, also where it cannot be parsed. Any other text stays as it is.
@@ -79,29 +110,20 @@ impl Address {
     /// # Errors
     /// `Usage`, in words without the password; `Unsupported` if the feature that it needs is not compiled in.
     pub fn parse(text: &str) -> Result<Address> {
-        match Address::feature(text) {
-            #[cfg(feature = "postgres")]
-            Some("postgres") => Ok(Address {
-                of_engine: Box::new(crate::postgres::PostgresUrl::parse(text)?),
-            }),
-            #[cfg(feature = "etcd")]
-            Some("etcd") => Ok(Address {
-                of_engine: Box::new(crate::etcd::EtcdUrl::parse(text)?),
-            }),
-            #[cfg(feature = "rados")]
-            Some("rados") => Ok(Address {
-                of_engine: Box::new(crate::rados::RadosUrl::parse(text)?),
-            }),
-            Some(feature) => Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("this program was built without the feature {feature}: build it with that"),
-            )),
-            // It may have a password.
-            None => Err(Error::new(
-                ErrorKind::Usage,
-                "this is no address of a distributed store: one begins with postgres://, etcd:// or rados://",
-            )),
+        if let Some(feature) = Address::missing_feature(text) {
+            let what =
+                format!("this program was built without the feature {feature}: build it with that");
+            return Err(Error::new(ErrorKind::Unsupported, what));
         }
+        let (engine, content) = split(text);
+        let of_engine = of_engine(&engine)?;
+        #[cfg(not(feature = "s3"))]
+        let _ = content;
+        Ok(Address {
+            of_engine,
+            #[cfg(feature = "s3")]
+            content: content.map(S3Url::parse).transpose()?,
+        })
     }
 
     /// The namespace, if the address names one.
@@ -110,19 +132,91 @@ impl Address {
     }
 
     /// Connects to the cluster. `password` is for a PostgreSQL whose address has none: its own programs take that from `PGPASSWORD`, since
-    /// an address is in every list of processes. What the engine cannot do for the moment is tried again for ten seconds.
+    /// an address is in every list of processes; the keys of S3 come from the variables of AWS's own programs. What the engine cannot do for the moment is tried
+    /// again for ten seconds.
     ///
     /// # Errors
     /// The engine's: it cannot be reached, or refuses the user.
     pub fn connect(&self, password: Option<&str>, clock: Arc<dyn Clock>) -> Result<Cluster> {
         let (catalogue, blobs) = self.of_engine.connect(password)?;
+        #[cfg(feature = "s3")]
+        let blobs = match &self.content {
+            Some(content) => Arc::new(S3::connect(content, S3Options::new())?),
+            None => blobs,
+        };
         Ok(Cluster::new(catalogue, blobs, clock, PATIENCE))
+    }
+}
+
+/// The address of an engine that is compiled in.
+fn of_engine(text: &str) -> Result<Box<dyn EngineAddress>> {
+    match Address::feature(text) {
+        #[cfg(feature = "postgres")]
+        Some("postgres") => Ok(Box::new(crate::postgres::PostgresUrl::parse(text)?)),
+        #[cfg(feature = "etcd")]
+        Some("etcd") => Ok(Box::new(crate::etcd::EtcdUrl::parse(text)?)),
+        #[cfg(feature = "rados")]
+        Some("rados") => Ok(Box::new(crate::rados::RadosUrl::parse(text)?)),
+        // It may have a password.
+        _ => Err(Error::new(
+            ErrorKind::Usage,
+            "this is no address of a distributed store: one begins with postgres://, etcd:// or rados://",
+        )),
+    }
+}
+
+/// An address without the place of content, and that place.
+fn split(text: &str) -> (String, Option<&str>) {
+    let Some((rest, parameters)) = text.split_once('?') else {
+        return (text.to_owned(), None);
+    };
+    let mut content = None;
+    let others: Vec<&str> = (parameters.split('&'))
+        .filter(|parameter| match parameter.strip_prefix(CONTENT) {
+            Some(place) => {
+                content = Some(place);
+                false
+            }
+            None => true,
+        })
+        .collect();
+    match (content, others.is_empty()) {
+        (None, _) => (text.to_owned(), None),
+        (content, true) => (rest.to_owned(), content),
+        (content, false) => (format!("{rest}?{}", others.join("&")), content),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_content_is_no_parameter_of_the_engine() {
+        for (text, engine, content) in [
+            ("etcd://h/n", "etcd://h/n", None),
+            ("etcd://h/n?x", "etcd://h/n?x", None),
+            (
+                "etcd://h/n?content=s3://b/p",
+                "etcd://h/n",
+                Some("s3://b/p"),
+            ),
+            (
+                "postgres://h/d/n?a=1&content=s3://b&c=2",
+                "postgres://h/d/n?a=1&c=2",
+                Some("s3://b"),
+            ),
+        ] {
+            assert_eq!(split(text), (engine.to_owned(), content));
+        }
+        let is_here = cfg!(feature = "etcd") && cfg!(feature = "s3");
+        let parsed = Address::parse("etcd://h/n?content=s3://b/p");
+        assert_eq!(parsed.is_ok(), is_here);
+        if is_here {
+            let error = Address::parse("etcd://h/n?content=http://b").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        }
+    }
 
     #[test]
     fn an_address_is_shown_without_what_is_secret() {

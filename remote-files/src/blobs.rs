@@ -4,7 +4,8 @@
 //! Checked by [`conformance::blobs`](crate::conformance::blobs).
 //!
 //! A blob is made of *segments*, each at an offset. A blob has one writer, which writes the segment at an offset once, with
-//! bytes that never change; it may write the segment again, with equal bytes, when it does not learn the outcome of the first time. What
+//! bytes that never change, and behind all that it has written before; it may write the segment again, with equal bytes, when it does not learn the outcome of
+//! the first time. What
 //! was written is durable when [`Blobs::append`] returns, and every later read sees it. After an error any part of it may be there, or may come later.
 //! There is no condition and no lock: a number that another process cannot have is what keeps writers apart.
 //!
@@ -41,4 +42,9 @@ pub trait Blobs: Send + Sync + Debug {
     /// more.
     fn list(&self, namespace: &Namespace, after: Option<u64>, count_max: usize)
     -> Result<Vec<u64>>;
+
+    /// Where the blobs lie, if that is elsewhere than the catalogue: an address without secrets, which a namespace keeps. `None`: with the catalogue.
+    fn place(&self) -> Option<&str> {
+        None
+    }
 }

@@ -62,6 +62,11 @@ impl Cluster {
         self.inner.catalogue.clone()
     }
 
+    /// Where content lies, if that is elsewhere than the catalogue.
+    pub(crate) fn content_place(&self) -> Option<&str> {
+        self.inner.blobs.place()
+    }
+
     /// What was asked of the engine since the connection was made.
     pub fn statistics(&self) -> Statistics {
         self.inner.counters.statistics()

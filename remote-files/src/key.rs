@@ -10,6 +10,7 @@ const NAMESPACE: u8 = 0x02;
 
 const FILE: u8 = 0x01;
 const CONTENT: u8 = 0x02;
+const PLACE: u8 = 0x03;
 const LOCK: u8 = 0x04;
 const PENDING: u8 = 0x05;
 
@@ -64,6 +65,11 @@ impl Keys {
         key
     }
 
+    /// Where the content lies, if that is elsewhere than the catalogue.
+    pub(crate) fn content_place(&self) -> Vec<u8> {
+        self.with(PLACE, &[])
+    }
+
     /// The lock.
     pub(crate) fn lock(&self) -> Vec<u8> {
         self.with(LOCK, &[])
@@ -84,7 +90,7 @@ impl Keys {
         self.with(FILE, &[])..self.with(FILE + 1, &[])
     }
 
-    /// Everything of the namespace: files, content, the lock, and what is to be deleted, in this order.
+    /// Everything of the namespace: files, content, its place, the lock, and what is to be deleted, in this order.
     pub(crate) fn all(&self) -> Range<Vec<u8>> {
         self.with(FILE, &[])..self.with(PENDING + 1, &[])
     }
@@ -174,6 +180,7 @@ mod tests {
             ("session", session(&[0xab; 16])),
             ("file", keys.file(&place)),
             ("content", keys.content(0x1_0000_0002, 0x1_0000)),
+            ("place", keys.content_place()),
             ("lock", keys.lock()),
             ("pending", keys.pending(0x1_0000_0002)),
         ] {

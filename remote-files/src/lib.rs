@@ -21,6 +21,7 @@ mod clock;
 mod cluster;
 pub mod conformance;
 mod content;
+mod content_place;
 mod engine_address;
 mod error;
 #[cfg(feature = "etcd")]
@@ -28,7 +29,7 @@ mod etcd;
 mod file_system;
 mod frame;
 mod holder;
-#[cfg(any(feature = "etcd", feature = "postgres"))]
+#[cfg(any(feature = "etcd", feature = "postgres", feature = "s3"))]
 mod io_thread;
 mod keeper;
 mod key;
@@ -44,6 +45,8 @@ mod postgres;
 #[cfg(feature = "rados")]
 mod rados;
 mod row;
+#[cfg(feature = "s3")]
+mod s3;
 mod segment_key;
 mod session;
 mod statistics;
@@ -69,6 +72,8 @@ pub use namespace::{NAME_LEN_MAX, Namespace};
 pub use postgres::{Postgres, PostgresOptions, PostgresUrl};
 #[cfg(feature = "rados")]
 pub use rados::{Rados, RadosOptions, RadosUrl};
+#[cfg(feature = "s3")]
+pub use s3::{S3, S3Options, S3Url};
 pub use session::{Session, SessionOptions};
 pub use statistics::{LATENCIES, Statistics};
 pub use writer::Writer;

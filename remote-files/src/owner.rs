@@ -197,7 +197,7 @@ impl Owner {
             } else if pending.contains(&row.key) {
                 // Whichever process has opened it has had that time at least when this one deletes it.
                 names.add_pending(keys.pending_of(&row.key)?, session.cluster().now());
-            } else if row.key != keys.lock() {
+            } else if row.key != keys.lock() && row.key != keys.content_place() {
                 content.push(row);
             }
         }

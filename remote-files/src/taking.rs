@@ -2,6 +2,7 @@
 
 use crate::catalogue::{Commit, Row};
 use crate::cluster::Exchange;
+use crate::content_place;
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::{self, Keys};
 use crate::namespace::Namespace;
@@ -86,6 +87,9 @@ pub(crate) fn take(
             Some(rows) => rows,
             None => cluster.look(keys)?,
         };
+        commit
+            .writes
+            .extend(content_place::of_taking(cluster, keys, namespace, &rows)?);
         let next = next_lock(&lock, session)?;
         match cluster.exchange(&keys.lock(), found.as_deref(), &next.encode(), commit)? {
             Exchange::Made => {

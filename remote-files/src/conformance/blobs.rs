@@ -32,8 +32,8 @@ fn reading_and_writing(blobs: &dyn Blobs, namespace: &Namespace) -> Check {
         blobs.read(namespace, 7, 0..1000)?.is_empty(),
         "a missing blob has no segments",
     )?;
-    blobs.append(namespace, 7, &written[1..])?;
     blobs.append(namespace, 7, &written[..1])?;
+    blobs.append(namespace, 7, &written[1..])?;
     expect(
         blobs.read(namespace, 7, 0..1000)? == written,
         "segments come in the order of offsets",

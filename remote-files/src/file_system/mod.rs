@@ -20,7 +20,7 @@ use crate::session::Session;
 use collect::{DELETED_MAX, Orphans};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tail::Live;
@@ -99,6 +99,8 @@ pub(crate) struct Shared {
     /// The blobs of the files whose locks are held.
     locks: Mutex<Vec<Arc<AtomicU64>>>,
     orphans: Mutex<Orphans>,
+    /// Whether content lies where this process looks, once that is known.
+    is_placed: AtomicBool,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -110,7 +112,7 @@ impl RemoteFileSystem {
     /// died, for as long as its lease.
     ///
     /// # Errors
-    /// `Held` if it is still held then, `Usage` for options that cannot be, and the engine's errors.
+    /// `Held` if it is still held then, `Usage` for options that cannot be and for content that lies elsewhere than this process looks, and the engine's errors.
     pub fn write(
         session: &Session,
         namespace: &Namespace,
@@ -127,7 +129,7 @@ impl RemoteFileSystem {
     /// For reading, beside a process that writes: each file is seen as it was last synced when it is opened.
     ///
     /// # Errors
-    /// `Usage` for options that cannot be.
+    /// `Usage` for options that cannot be. Content that lies elsewhere than this process looks is one when it is read: names are there without it.
     pub fn read(
         cluster: &Cluster,
         namespace: &Namespace,
@@ -149,6 +151,8 @@ impl RemoteFileSystem {
                 namespace: namespace.clone(),
                 keys: Keys::new(namespace),
                 cache: ChunkCache::new(options.cache_len_max),
+                // A process that has taken the namespace has looked.
+                is_placed: AtomicBool::new(owner.is_some()),
                 options,
                 owner,
                 live: Mutex::default(),

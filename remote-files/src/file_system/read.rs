@@ -4,6 +4,7 @@ use super::tail::Live;
 use super::{Hold, Shared};
 use crate::catalogue::Row;
 use crate::content::Extent;
+use crate::content_place;
 use larder_leveldb::storage::{RandomFile, SequentialFile};
 use std::collections::BTreeMap;
 use std::io;
@@ -109,6 +110,10 @@ impl Shared {
             false => number,
         };
         let chunks = from..end.min(extent.chunk_count());
+        if !self.is_placed.load(Ordering::Relaxed) {
+            content_place::of_reading(&self.cluster, &self.keys, &self.namespace)?;
+            self.is_placed.store(true, Ordering::Relaxed);
+        }
         let content = self.source().read(extent, chunks)?;
         let mut wanted = None;
         for (i, bytes) in content.chunks(extent.chunk_len as usize).enumerate() {

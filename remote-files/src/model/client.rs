@@ -57,6 +57,24 @@ impl ModelClient {
         }
     }
 
+    /// A segment that is new is behind all that there are.
+    fn check_growth(&self, namespace: &Namespace, blob: u64, segments: &[Segment]) -> Result<()> {
+        let state = self.model.state();
+        let end = segment_key(namespace, blob, u64::MAX);
+        for segment in segments {
+            let key = segment_key(namespace, blob, segment.offset);
+            let page = state.page(state.begin(), &(key.clone()..end.clone()), 1)?;
+            if page.rows.first().is_some_and(|row| row.key != key) {
+                let what = format!(
+                    "blob {blob:#x}: a new segment at {} is before others, and a blob grows at its end",
+                    segment.offset
+                );
+                return Err(Error::new(ErrorKind::Usage, what));
+            }
+        }
+        Ok(())
+    }
+
     /// Lets the gate decide of a change.
     fn send(&self, request: Request, begun: Option<Begun>, commit: &Commit) -> Result<Outcome> {
         let fate = self.gate.fate(request);
@@ -150,6 +168,7 @@ impl Snapshot for ModelSnapshot<'_> {
 
 impl Blobs for ModelClient {
     fn append(&self, namespace: &Namespace, blob: u64, segments: &[Segment]) -> Result<()> {
+        self.check_growth(namespace, blob, segments)?;
         let mut commit = Commit::default();
         let mut len_bytes = 0;
         for segment in segments {

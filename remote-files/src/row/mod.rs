@@ -2,10 +2,12 @@
 
 mod file;
 mod lock;
+mod place;
 mod session;
 
 pub(crate) use file::{CHUNK_LEN_MAX, Entry, FileRow};
 pub(crate) use lock::LockRow;
+pub(crate) use place::PlaceRow;
 pub(crate) use session::SessionRow;
 
 use crate::error::{Error, Result};
@@ -121,6 +123,10 @@ mod tests {
                 .encode(),
             ),
             ("session row", session.encode()),
+            (
+                "place row",
+                PlaceRow("s3://stores/larder".to_owned()).encode(),
+            ),
         ] {
             let line = format!("| {what} | `{}`", hex(&row));
             assert!(document.contains(&line), "{line}");
@@ -168,7 +174,8 @@ mod tests {
             let lock = LockRow::decode(&row).map(|lock| lock.encode() == row);
             let session = SessionRow::decode(&row).map(|session| session.encode() == row);
             let entry = Entry::decode(&row).map(|entry| entry.encode() == row);
-            lock.unwrap_or(true) && session.unwrap_or(true) && entry.unwrap_or(true)
+            let place = PlaceRow::decode(&row).map(|place| place.encode() == row);
+            place.unwrap_or(true) && lock.unwrap_or(true) && session.unwrap_or(true) && entry.unwrap_or(true)
         }
     }
 }

@@ -8,6 +8,7 @@
 )]
 
 mod conformance;
+mod content_place;
 mod databases;
 mod engine;
 #[cfg(feature = "etcd")]
@@ -27,6 +28,8 @@ mod races;
 mod rados;
 mod readers;
 mod requests;
+#[cfg(all(feature = "etcd", feature = "s3"))]
+mod s3;
 mod scale;
 mod setting;
 mod simulation;

@@ -91,4 +91,8 @@ impl Blobs for Mortal {
     ) -> Result<Vec<u64>> {
         self.serve(|| self.blobs.list(namespace, after, count_max))
     }
+
+    fn place(&self) -> Option<&str> {
+        self.blobs.place()
+    }
 }
