@@ -1,4 +1,4 @@
-//! `larder remote` on the command line. The features `postgres`, `etcd` and `rados`.
+//! `larder remote` on the command line. The features `postgres`, `etcd`, `rados` and `s3`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,8 @@ Look after stores in a distributed engine.
 
 An address is taken wherever a folder is: postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE, \
 etcd://HOST:PORT,HOST:PORT/NAMESPACE, or rados://USER@HOST,HOST/POOL/NAMESPACE with the monitors of a Ceph cluster (none: those of \
-its configuration file). A namespace is one tree of files, such as a browser's IndexedDB folder; its name may have \
+its configuration file). With ?content=s3://BUCKET/PREFIX behind it the content of files lies in a bucket, for which AWS_ENDPOINT_URL, AWS_REGION, \
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are used. A namespace is one tree of files, such as a browser's IndexedDB folder; its name may have \
 / in it, and % before two hexadecimal digits for other bytes. One process writes a namespace at a time, any reads it. \
 Without a password in the address PGPASSWORD is used. LARDER_LEASE_SECONDS (10) is how long the others wait when this process has died.";
 
@@ -18,6 +19,7 @@ Examples:
   larder copy ./IndexedDB postgres://larder@127.0.0.1/stores/app       all files, read back and compared
   larder run --storage postgres://larder@127.0.0.1/stores/app script.js
   larder dump etcd://10.0.0.1:2379,10.0.0.2:2379/app --format jsonl
+  larder copy ./IndexedDB 'etcd://10.0.0.1/app?content=s3://stores'    content in a bucket, names in etcd
   larder remote ls postgres://larder@127.0.0.1/stores                  namespaces, sizes, which process writes them
   larder remote unlock etcd://10.0.0.1:2379/app                        the process that wrote it is dead: do not wait
 

@@ -17,10 +17,10 @@ impl Connection {
     /// Connects to what an address names.
     pub(super) fn open(path: &Path) -> Result<Connection, String> {
         let address = path.to_str().ok_or("an address is UTF-8")?;
-        let parsed = Address::parse(address).map_err(|error| match super::feature(path) {
-            Some(feature) if error.kind() == ErrorKind::Unsupported => super::missing(feature),
-            _ => error.to_string(),
-        })?;
+        if let Some(feature) = Address::missing_feature(address) {
+            return Err(super::missing(feature));
+        }
+        let parsed = Address::parse(address).map_err(|error| error.to_string())?;
         let password = std::env::var("PGPASSWORD").ok();
         let cluster = parsed.connect(password.as_deref(), Arc::new(SystemClock::new()));
         Ok(Connection {

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use larder_fixtures::chromium;
+#[cfg(feature = "s3")]
+use larder_fixtures::servers::S3;
 use larder_fixtures::servers::{Etcd, Postgres, Rados, free_port};
 
 use crate::support::{larder, stderr};
@@ -368,4 +370,73 @@ fn what_is_wrong_about_a_pool_is_said() {
     assert_eq!(output.status.code(), Some(2));
     let said = stderr_of(&output.stderr);
     assert!(said.contains("CEPH_CONF"), "{said}");
+}
+
+/// Runs the command with the keys of a gateway of S3, of which one may be another.
+#[cfg(feature = "s3")]
+fn with_bucket(server: &S3, secret: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(arguments)
+        .env("AWS_ENDPOINT_URL", server.endpoint())
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_ACCESS_KEY_ID", server.keys().0)
+        .env("AWS_SECRET_ACCESS_KEY", secret)
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout.clone()).unwrap();
+    (output.status.code(), stdout, stderr(&output))
+}
+
+#[cfg(feature = "s3")]
+#[test]
+fn content_lies_in_a_bucket_where_the_address_says_so() {
+    let (Some(etcd), Some(server)) = (Etcd::shared(), S3::shared()) else {
+        return;
+    };
+    let secret = server.keys().1;
+    let out = |arguments: &[&str]| {
+        let (code, stdout, stderr) = with_bucket(server, secret, arguments);
+        assert_eq!((code, &*stderr), (Some(0), ""), "{arguments:?}");
+        stdout
+    };
+    let dump = |place: &str| out(&["dump", place, "--format", "canonical", "--digests"]);
+    let store = larder_fixtures::get("c156").copy();
+    let (from, back) = (text(store.dir()), tempfile::tempdir().unwrap());
+    let names = format!("etcd://{}/in a bucket", etcd.endpoints()).replace(' ', "%20");
+    let url = format!("{names}?content=s3://{}/command", server.bucket());
+    let said = out(&["copy", from, &url]);
+    assert!(said.contains("read back and compared"), "{said}");
+    assert_eq!(dump(&url), dump(from));
+    out(&["copy", &url, text(back.path())]);
+    assert_same(store.dir(), back.path());
+    let script = back.path().join("script.js");
+    let work = "indexedDB.open('new').onsuccess = () => console.log('made');";
+    std::fs::write(&script, work).unwrap();
+    let origin = "http://127.0.0.1:18917";
+    let run = |place| ["run", "--storage", place, "--origin", origin, text(&script)];
+    assert_eq!(out(&run(&*url)), "made\n");
+    // Of all namespaces, also without the place of their content.
+    let listed = out(&["remote", "ls", &format!("etcd://{}", etcd.endpoints())]);
+    assert!(listed.contains("in a bucket: "), "{listed}");
+    out(&["remote", "stat", &url]);
+    out(&["remote", "gc", &url]);
+    let query = format!("{}?list-type=2&prefix=command", server.bucket());
+    let listed = server.request("GET", &query).unwrap();
+    assert!(listed.contains("<Key>command/in%20a%20bucket/"), "{listed}");
+    let elsewhere = format!("{names}?content=s3://{}/elsewhere", server.bucket());
+    let missing = format!("{names}?content=s3://no-such-bucket");
+    let remedy = format!("put ?content=s3://{}/command behind", server.bucket());
+    for (place, secret, why) in [
+        (&names, secret, &*remedy),
+        (&elsewhere, secret, &remedy),
+        (&missing, secret, "make the bucket"),
+        (&url, "a wrong one", "check AWS_ACCESS_KEY_ID"),
+    ] {
+        for arguments in [&["dump", place][..], &run(&**place)] {
+            let (code, _, stderr) = with_bucket(server, secret, arguments);
+            assert!(matches!(code, Some(1 | 2)), "{arguments:?}: {stderr}");
+            assert!(stderr.contains(why), "{arguments:?}: {stderr}");
+            assert!(!stderr.contains(secret), "{arguments:?}: {stderr}");
+        }
+    }
 }
