@@ -1,5 +1,5 @@
 //! Beside raw calls of the same clients that do the same bytes, in one run on real servers: strict commits, filling, scanning; and round trips, counted.
-//! `cargo bench -p larder-remote-files --features postgres,etcd`.
+//! `cargo bench -p larder-remote-files --features postgres,etcd,rados,s3`; `-- rados` runs one alone.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,12 +8,15 @@
     reason = "a benchmark measures time, prints it and stops on trouble"
 )]
 
-use larder_fixtures::servers::{Etcd as EtcdServer, Postgres as PostgresServer};
+use larder_fixtures::servers::{
+    Etcd as EtcdServer, Postgres as PostgresServer, Rados as RadosServer, S3 as S3Server,
+};
 use larder_leveldb::storage::FileSystem;
 use larder_leveldb::{Background, Db, Durability, Options as DbOptions};
 use larder_remote_files::{
     Blobs, Catalogue, Cluster, Etcd, EtcdOptions, EtcdUrl, Namespace, Options, Postgres,
-    PostgresOptions, PostgresUrl, RemoteFileSystem, Session, SessionOptions, SystemClock,
+    PostgresOptions, PostgresUrl, Rados, RadosOptions, RadosUrl, RemoteFileSystem, S3, S3Options,
+    S3Url, Session, SessionOptions, SystemClock,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -25,6 +28,9 @@ const LEASE: Duration = Duration::from_secs(600);
 
 /// What a raw client does in place of a commit of ours: so many bytes under keys as long as ours, atomically.
 type Raw = Box<dyn FnMut(usize)>;
+
+/// Starts a server, if there is one on this machine.
+type Start = fn() -> Option<Engine>;
 
 struct Engine {
     name: &'static str,
@@ -196,6 +202,133 @@ fn etcd() -> Option<Engine> {
     })
 }
 
+fn rados() -> Option<Engine> {
+    use larder_librados::{Answer, Pool, ReadPart, Settings, WritePart};
+    let server = RadosServer::shared()?;
+    let url = RadosUrl::parse(&server.url()).unwrap();
+    let options = RadosOptions::new().request_time_max(Duration::from_secs(60));
+    let cluster = cluster(Rados::connect(url.hosts(), url.pool(), options).unwrap());
+    let raw = || {
+        let hosts = url.hosts().join(",");
+        let settings = Settings {
+            user: None,
+            reads_file: false,
+            options: &[("mon_host", &hosts), ("keyring", "/dev/null")],
+        };
+        Pool::open(&settings, c"larder", c"raw").unwrap()
+    };
+    let client = raw();
+    let raw_commit = move |number| {
+        let (keys, values) = rows(number);
+        // Keys of an omap have no zero here, as ours have none.
+        let keys = keys.into_iter().map(|mut key| {
+            key.iter_mut().for_each(|byte| *byte += 1);
+            key
+        });
+        let keys: Vec<Vec<u8>> = keys.collect();
+        let rows: Vec<(&[u8], &[u8])> = (keys.iter().zip(&values))
+            .map(|(key, value)| (&key[..], &value[..]))
+            .collect();
+        let parts = [WritePart::Create, WritePart::Set(&rows)];
+        client.write(c"catalogue", &parts).unwrap();
+    };
+    let client = raw();
+    let piece = noise(CHUNK * CHUNKS_AT_ONCE);
+    // Objects of some megabytes, each written at its end.
+    const WRITES: usize = 4;
+    let object = |number: usize| std::ffi::CString::new(format!("blob {number}")).unwrap();
+    let raw_write = move |number: usize| {
+        let offset = (number % WRITES * piece.len()) as u64;
+        let parts = [WritePart::Create, WritePart::Write(offset, &piece)];
+        client.write(&object(number / WRITES), &parts).unwrap();
+    };
+    let client = raw();
+    let raw_read = move || {
+        let mut len = 0;
+        for number in 0.. {
+            let at = number % WRITES;
+            let part = [ReadPart::Bytes {
+                offset: (at * CHUNK * CHUNKS_AT_ONCE) as u64,
+                len: CHUNK * CHUNKS_AT_ONCE,
+            }];
+            match client.read(&object(number / WRITES), &part) {
+                Ok(answers) => match &answers[..] {
+                    [Answer::Bytes(bytes)] => len += bytes.len(),
+                    _ => panic!("an answer of another kind"),
+                },
+                Err(_) => return len,
+            }
+        }
+        len
+    };
+    Some(Engine {
+        name: "RADOS",
+        cluster,
+        raw_commit: Box::new(raw_commit),
+        raw_write: Box::new(raw_write),
+        raw_read: Box::new(raw_read),
+    })
+}
+
+/// A catalogue in etcd, and content in a bucket.
+fn s3() -> Option<Engine> {
+    use object_store::aws::AmazonS3Builder;
+    use object_store::path::Path;
+    use object_store::{ObjectStoreExt, PutPayload};
+    let server = S3Server::shared()?;
+    let beside = etcd()?;
+    let options = S3Options::new()
+        .endpoint(&server.endpoint())
+        .region("us-east-1")
+        .keys(server.keys().0, server.keys().1)
+        .request_time_max(Duration::from_secs(60));
+    let url = S3Url::parse(&format!("s3://{}/bench", server.bucket())).unwrap();
+    let blobs = Arc::new(S3::connect(&url, options).unwrap());
+    let clock = Arc::new(SystemClock::new());
+    let cluster = Cluster::new(beside.cluster.catalogue(), blobs, clock, LEASE);
+    let raw = || {
+        let built = AmazonS3Builder::new()
+            .with_endpoint(server.endpoint())
+            .with_region("us-east-1")
+            .with_bucket_name(server.bucket())
+            .with_access_key_id(server.keys().0)
+            .with_secret_access_key(server.keys().1)
+            .with_allow_http(true)
+            .build();
+        (runtime(), built.unwrap())
+    };
+    let object = |number: usize| Path::from(format!("raw/{number:08}"));
+    let (runtime, bucket) = raw();
+    let piece = noise(CHUNK * CHUNKS_AT_ONCE);
+    let raw_write = move |number| {
+        let put = async {
+            let payload = PutPayload::from(piece.clone());
+            bucket.put(&object(number), payload).await
+        };
+        runtime.block_on(put).unwrap();
+    };
+    let (runtime, bucket) = raw();
+    let raw_read = move || {
+        let mut len = 0;
+        for number in 0.. {
+            let all = 0..(CHUNK * CHUNKS_AT_ONCE) as u64;
+            let read = async { bucket.get_range(&object(number), all).await };
+            match runtime.block_on(read) {
+                Ok(bytes) => len += bytes.len(),
+                Err(_) => return len,
+            }
+        }
+        len
+    };
+    Some(Engine {
+        name: "S3 beside etcd",
+        cluster,
+        raw_commit: beside.raw_commit,
+        raw_write: Box::new(raw_write),
+        raw_read: Box::new(raw_read),
+    })
+}
+
 fn time(f: impl FnOnce()) -> Duration {
     let begun = Instant::now();
     f();
@@ -324,7 +457,17 @@ fn round_trips(
 }
 
 fn main() {
-    for mut engine in [postgres(), etcd()].into_iter().flatten() {
+    let all: [(&str, Start); 4] = [
+        ("postgres", postgres),
+        ("etcd", etcd),
+        ("rados", rados),
+        ("s3", s3),
+    ];
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let is_asked = |name: &str| asked.iter().any(|word| word == name);
+    let none_is = !all.iter().any(|(name, _)| is_asked(name));
+    let wanted = all.iter().filter(|(name, _)| none_is || is_asked(name));
+    for mut engine in wanted.filter_map(|(_, start)| start()) {
         let options = SessionOptions {
             nonce: [7; 16],
             label: "bench".to_owned(),
