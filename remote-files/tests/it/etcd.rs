@@ -123,8 +123,8 @@ fn what_cannot_be_reached_says_why() {
 /// All laws on three nodes, of which the one that leads is killed in the middle.
 #[test]
 fn three_nodes() {
-    if std::env::var_os("LARDER_WHOLE").is_none() {
-        println!("skipped without LARDER_WHOLE=1: three nodes");
+    if std::env::var_os("LARDER_CLUSTERS").is_none() {
+        println!("skipped without LARDER_CLUSTERS=1: three nodes");
         return;
     }
     let Some(mut server) = Server::own(3) else {

@@ -244,8 +244,8 @@ fn a_server_that_crashes_takes_nothing_with_it() {
 /// All laws on a server whose commits wait for a standby; and what an acknowledged commit is worth when the server is lost.
 #[test]
 fn with_a_synchronous_standby() {
-    if std::env::var_os("LARDER_WHOLE").is_none() {
-        println!("skipped without LARDER_WHOLE=1: a synchronous standby");
+    if std::env::var_os("LARDER_CLUSTERS").is_none() {
+        println!("skipped without LARDER_CLUSTERS=1: a synchronous standby");
         return;
     }
     let Some(mut server) = Server::own() else {

