@@ -285,7 +285,12 @@ fn s3() -> Option<Engine> {
     let url = S3Url::parse(&format!("s3://{}/bench", server.bucket())).unwrap();
     let blobs = Arc::new(S3::connect(&url, options).unwrap());
     let clock = Arc::new(SystemClock::new());
-    let cluster = Cluster::new(beside.cluster.catalogue(), blobs, clock, LEASE);
+    // Of another prefix than etcd's alone: there the namespaces have their content with them.
+    let keys = EtcdOptions::new().prefix(b"beside s3/");
+    let keys = keys.request_time_max(Duration::from_secs(60));
+    let etcd = EtcdServer::shared()?.endpoints();
+    let catalogue = Arc::new(Etcd::connect(&[etcd], keys).unwrap());
+    let cluster = Cluster::new(catalogue, blobs, clock, LEASE);
     let raw = || {
         let built = AmazonS3Builder::new()
             .with_endpoint(server.endpoint())
