@@ -1,4 +1,4 @@
-//! Stores in a distributed engine: wherever a folder is taken, an address is. The features `postgres`, `etcd` and `rados`.
+//! Stores in a distributed engine: wherever a folder is taken, an address is. The features `postgres`, `etcd`, `rados` and `s3`.
 //!
 //! `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE`, `etcd://HOST:PORT,HOST:PORT/NAMESPACE`,
 //! `rados://USER@HOST,HOST/POOL/NAMESPACE`. The files of a namespace are those of a folder, from its root on.

@@ -109,7 +109,7 @@ mod tests {
     fn what_is_behind_the_last_object_is_not_known() {
         let (index, name) = (Index::default(), Namespace::new("n").unwrap());
         assert_eq!(firsts(index.below(&name, 1, 0)), None);
-        // Of a blob of which another client may have written the beginning nothing is known.
+        // Another client may have written what is before it.
         index.written(&name, 1, object(5));
         assert_eq!(firsts(index.below(&name, 1, 0)), None);
         index.written(&name, 1, object(0));

@@ -99,12 +99,14 @@ impl S3Options {
 ///
 /// ```no_run
 /// use larder_remote_files::{Cluster, S3, S3Options, S3Url, SystemClock};
-/// # fn catalogue() -> std::sync::Arc<dyn larder_remote_files::Catalogue> { unimplemented!() }
+/// use larder_remote_files::model::{Model, ModelClock};
 /// use std::{sync::Arc, time::Duration};
 ///
+/// // In place of a real engine's.
+/// let catalogue = Arc::new(Model::new(Arc::new(ModelClock::new())).client());
 /// let url = S3Url::parse("s3://stores/larder")?;
 /// let blobs = Arc::new(S3::connect(&url, S3Options::new().endpoint("http://127.0.0.1:9000"))?);
-/// let cluster = Cluster::new(catalogue(), blobs, Arc::new(SystemClock::new()), Duration::from_secs(10));
+/// let cluster = Cluster::new(catalogue, blobs, Arc::new(SystemClock::new()), Duration::from_secs(10));
 /// # Ok::<(), larder_remote_files::Error>(())
 /// ```
 #[derive(Clone)]
