@@ -273,7 +273,7 @@ fn harms(len: usize, is_blob: bool) -> Vec<Harm> {
         bits: 1 << (mix(at as u32) % 8),
     };
     let mut harms = vec![Harm::Remove];
-    for at in places.step_by(larder_fixtures::sampled(4)) {
+    for at in places.step_by(larder_fixtures::sampled(9)) {
         harms.push(Harm::Cut { len: at });
         // That cannot be noticed: blobs have no checksums.
         harms.extend((!is_blob).then(|| flip(at)));

@@ -7,9 +7,7 @@ use std::process::Output;
 
 use larder_fixtures::Fixture;
 
-use crate::support::{
-    compare_with_browser, dump_canonical, for_every_golden_store, larder, stderr,
-};
+use crate::support::{compare_with_browser, dump_canonical, for_every, larder, stderr};
 
 mod dexie;
 #[cfg(unix)]
@@ -94,7 +92,7 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn every_golden_store_exported_and_imported_is_what_its_browser_showed() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::varied(), check);
 }
 
 /// As a page may have it that has put a record with a greater key of its own, whose number a browser has not kept.

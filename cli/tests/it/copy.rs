@@ -5,9 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::support::{
-    compare_with_browser, dump_canonical, for_every_golden_store, larder, stderr,
-};
+use crate::support::{compare_with_browser, dump_canonical, for_every, larder, stderr};
 use larder_fixtures::Fixture;
 use larder_fixtures::canonical::{comparable, first_difference, with_large_stack};
 use serde_json::Value;
@@ -99,7 +97,7 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn every_golden_store_is_copied_to_what_its_browser_showed_also_under_another_origin() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::varied(), check);
 }
 
 #[test]

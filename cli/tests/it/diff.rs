@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::support::{for_every_golden_store, larder, run_script, stderr};
+use crate::support::{for_every, larder, run_script, stderr};
 use larder_fixtures::Fixture;
 use larder_fixtures::canonical::{comparable, with_large_stack};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn a_copy_of_every_golden_store_differs_in_nothing() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::varied(), check);
 }
 
 /// Change, and where: names, and the key.

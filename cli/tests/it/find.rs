@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::support::{for_every_golden_store, larder, run_script, stderr};
+use crate::support::{for_every, larder, run_script, stderr};
 use larder_fixtures::Fixture;
 use larder_fixtures::canonical::comparable;
 use serde_json::Value;
@@ -153,7 +153,7 @@ fn texts_of(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn texts_are_found_where_the_browser_shows_them() {
-    for_every_golden_store(texts_of);
+    for_every(larder_fixtures::varied(), texts_of);
 }
 
 /// Names of canonical JSON and of the command.
@@ -190,7 +190,7 @@ fn types_of(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn types_are_found_where_the_browser_shows_them() {
-    for_every_golden_store(types_of);
+    for_every(larder_fixtures::varied(), types_of);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use larder_fixtures::Fixture;
 use larder_leveldb::storage::{DiskFileSystem, Fault, FaultFileSystem, FileSystem};
 use serde_json::Value;
 
-use crate::support::{compare_with_browser, for_every_golden_store, larder, stderr};
+use crate::support::{compare_with_browser, for_every, larder, stderr};
 
 fn run(command: &str, leveldb: &Path, options: &[&str]) -> Result<Value, String> {
     let mut arguments = vec![command.as_ref(), leveldb.as_os_str(), "--json".as_ref()];
@@ -70,7 +70,7 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn every_golden_store_compacted_and_cleaned_is_what_its_browser_showed() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::varied(), check);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use larder_fixtures::Fixture;
 use larder_leveldb::storage::DiskFileSystem;
 use serde_json::Value;
 
-use crate::support::{compare_with_browser, for_every_golden_store};
+use crate::support::{compare_with_browser, for_every};
 
 fn leave_out_color_spaces(value: &mut Value) {
     match value {
@@ -51,5 +51,5 @@ fn check_opened(fixture: &Fixture, raise_schema: bool) -> Result<(), String> {
 
 #[test]
 fn every_golden_store_opened_for_writing_dumps_to_what_its_browser_showed() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::varied(), check);
 }

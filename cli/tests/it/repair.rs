@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::support::{compare_with_browser, for_every_golden_store, larder, stderr};
+use crate::support::{compare_with_browser, for_every, larder, stderr};
 use larder_fixtures::{Fixture, OpenFixture};
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ fn check_whole(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn of_an_undamaged_store_everything_is_certain_also_after_a_crash() {
-    for_every_golden_store(check_whole);
+    for_every(larder_fixtures::varied(), check_whole);
 }
 
 fn check_without_current(fixture: &Fixture) -> Result<(), String> {
@@ -124,7 +124,7 @@ fn check_without_current(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn every_golden_store_without_its_current_is_repaired_to_what_its_browser_showed() {
-    for_every_golden_store(check_without_current);
+    for_every(larder_fixtures::varied(), check_without_current);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use crate::support::{for_every_golden_store, larder, stderr};
+use crate::support::{for_every, larder, stderr};
 use larder_fixtures::Fixture;
 use larder_fixtures::canonical::comparable;
 use serde_json::Value;
@@ -91,7 +91,7 @@ fn counts_of(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn counts_of_golden_stores_are_those_that_their_browsers_gave() {
-    for_every_golden_store(counts_of);
+    for_every(larder_fixtures::all(), counts_of);
 }
 
 /// Rows and bytes of a state and class, added up from `larder rows`.

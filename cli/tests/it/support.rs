@@ -69,15 +69,6 @@ pub(crate) fn compare_with_browser(
     }
 }
 
-/// Checks golden stores in LevelDB, a third of them or with `LARDER_WHOLE` all, and reports every one that fails.
-pub(crate) fn for_every_golden_store(check: fn(&Fixture) -> Result<(), String>) {
-    let step = larder_fixtures::sampled(3);
-    for_every(
-        larder_fixtures::all().into_iter().step_by(step).collect(),
-        check,
-    );
-}
-
 /// Checks all of these stores and reports every one that fails.
 #[expect(clippy::print_stdout, reason = "CI shows what was tried")]
 pub(crate) fn for_every(fixtures: Vec<Fixture>, check: fn(&Fixture) -> Result<(), String>) {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{for_every_golden_store, larder, stderr};
+use crate::support::{for_every, larder, stderr};
 use larder_fixtures::Fixture;
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn every_golden_store_is_clean() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::all(), check);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use larder_fixtures::Fixture;
 use larder_fixtures::canonical::{comparable, databases_of, first_difference};
 use serde_json::{Value, json};
 
-use crate::support::{for_every, for_every_golden_store};
+use crate::support::for_every;
 use support::{Asked, Place, view};
 
 /// Names are text, or objects; members of objects have an order of their own.
@@ -217,7 +217,7 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn what_is_shown_is_what_the_browser_said() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::varied(), check);
 }
 
 #[cfg(feature = "sqlite")]

@@ -107,8 +107,7 @@ fn compacted_and_cleaned_golden_stores_are_the_same_to_chromium() {
             return;
         };
         let (mut stores, mut all) = (0, 0);
-        let step = larder_fixtures::sampled(4);
-        for fixture in larder_fixtures::all().into_iter().step_by(step) {
+        for fixture in larder_fixtures::varied() {
             if fixture.name == NOT_MIGRATED_BY_CHROMIUM {
                 continue;
             }

@@ -354,7 +354,7 @@ fn thousands_of_operations_can_each_be_the_last_one_before_a_crash() {
     let fs = Arc::new(FaultFileSystem::new(memory.clone()));
     let acknowledged = Arc::new(Acknowledged::default());
     let (before, images) = (acknowledged.clone(), Arc::new(AtomicU64::new(0)));
-    let (counted, stride) = (images.clone(), sampled(7) as u64);
+    let (counted, stride) = (images.clone(), sampled(15) as u64);
     // A panic in here is the test's: it comes up through the engine.
     fs.watch(move |n| {
         if !n.is_multiple_of(stride) {

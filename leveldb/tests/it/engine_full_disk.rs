@@ -186,7 +186,7 @@ fn goes_on(disk: &Disk, dir: &Path, what: &str) -> bool {
 #[test]
 fn a_disk_that_is_full_from_any_operation_on_locks_no_store() {
     // Odd, so that both a full disk and one with some blocks are tried.
-    let (stride, total) = (sampled(3), operations());
+    let (stride, total) = (sampled(9), operations());
     let mut all = Outcomes::default();
     let mut tried = 0;
     for n in (1..=total).step_by(stride) {

@@ -27,6 +27,6 @@ fn stores_do_what_maps_do() {
     }
     QuickCheck::new()
         .rng(Gen::new(40))
-        .tests(60 / larder_fixtures::sampled(3) as u64)
+        .tests(60 / larder_fixtures::sampled(6) as u64)
         .quickcheck(law as fn(Vec<Vec<Step>>) -> bool);
 }

@@ -10,9 +10,7 @@ use larder_fixtures::{Fixture, sampled};
 use larder_leveldb::storage::{DiskFileSystem, Fault, FaultFileSystem, FileSystem};
 
 use super::{copy, files, folder};
-use crate::support::{
-    compare_with_browser, dump_canonical, for_every_golden_store, larder, stderr,
-};
+use crate::support::{compare_with_browser, dump_canonical, for_every, larder, stderr};
 
 const FOLDER: &str = "http_127.0.0.1_18917";
 const LEVELDB: &str = "http_127.0.0.1_18917.indexeddb.leveldb";
@@ -70,7 +68,7 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn every_golden_store_is_the_same_in_sqlite_files_and_back_in_leveldb() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::varied(), check);
 }
 
 #[test]

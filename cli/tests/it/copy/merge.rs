@@ -12,9 +12,7 @@ use larder_leveldb::storage::{DiskFileSystem, Fault, FaultFileSystem, FileSystem
 use serde_json::{Value, json};
 
 use super::{copy, files, folder, leveldb_in};
-use crate::support::{
-    compare_with_browser, dump_canonical, for_every_golden_store, larder, run_script, stderr,
-};
+use crate::support::{compare_with_browser, dump_canonical, for_every, larder, run_script, stderr};
 
 fn check(fixture: &Fixture) -> Result<(), String> {
     let source = fixture.copy();
@@ -45,7 +43,7 @@ fn check(fixture: &Fixture) -> Result<(), String> {
 
 #[test]
 fn every_golden_store_merged_into_a_part_of_itself_is_what_its_browser_showed() {
-    for_every_golden_store(check);
+    for_every(larder_fixtures::varied(), check);
 }
 
 const SCHEMA: &str = "
