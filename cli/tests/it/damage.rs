@@ -118,7 +118,7 @@ fn try_fixture(name: &str) -> usize {
     for path in leveldb_files(&copy) {
         let file = path.file_name().unwrap().to_str().unwrap().to_owned();
         let bytes = fs::read(&path).unwrap();
-        for harm in harms(bytes.len()).into_iter().step_by(sampled(3)) {
+        for harm in harms(bytes.len()).into_iter().step_by(sampled(9)) {
             harm.apply(&path, &bytes);
             tried += 1;
             let output = dump_canonical(&copy.leveldb());

@@ -202,7 +202,7 @@ impl Files for OnDisk {
 fn on_a_real_disk_too_what_failed_is_not_there_and_what_was_acknowledged_is() {
     // A disk takes its time.
     const ON_DISK_BATCHES: u32 = 75;
-    let (stride, total) = (fault_stride(7 * sampled(29)), operations(ON_DISK_BATCHES));
+    let (stride, total) = (fault_stride(7 * sampled(15)), operations(ON_DISK_BATCHES));
     let mut outcomes = Outcomes::default();
     let tried = (1..=total).step_by(stride).count() as u64;
     for (fault, manner) in (1..=total).step_by(stride).flat_map(manners) {
