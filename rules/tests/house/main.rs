@@ -22,8 +22,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The folders of the packages that are the product: libraries, bindings and the command.
-const PRODUCT: [&str; 14] = [
+const PRODUCT: [&str; 15] = [
     "codec",
+    "fdb",
     "leveldb",
     "librados",
     "remote-files",
