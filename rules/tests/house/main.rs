@@ -44,7 +44,7 @@ const PRODUCT: [&str; 15] = [
 const LIBRARIES: [&str; 4] = ["codec", "leveldb", "backing-store", "idb"];
 
 /// The folders of what tests and measures the product.
-const TOOLS: [&str; 4] = ["fixtures", "fuzz", "rules", "peers"];
+const TOOLS: [&str; 5] = ["fdb-double", "fixtures", "fuzz", "rules", "peers"];
 
 /// The folders of what is in JavaScript alone.
 const SCRIPTS: [&str; 1] = ["node"];
