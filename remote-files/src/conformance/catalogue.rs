@@ -2,8 +2,8 @@
 
 use super::{Check, Violation, expect};
 use crate::catalogue::{
-    CONDITIONS_MAX, Catalogue, Commit, KEY_LEN_MAX, Outcome, PAGE_ROWS_MAX, VALUE_LEN_MAX,
-    WRITES_MAX, Write,
+    CONDITIONS_MAX, Catalogue, Commit, KEY_LEN_MAX, Outcome, PAGE_ROWS_MAX, Row, Snapshot,
+    VALUE_LEN_MAX, WRITES_MAX, Write,
 };
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ pub fn catalogue(catalogue: &dyn Catalogue) -> Check {
     crossing(catalogue)?;
     clear(catalogue)?;
     expect(
-        page(catalogue, &all(), 10)?.0.is_empty(),
+        keys(catalogue, &all(), 10)?.is_empty(),
         "a range that was deleted is empty",
     )
 }
@@ -72,15 +72,40 @@ fn get(catalogue: &dyn Catalogue, rest: &[u8]) -> Result<Option<Vec<u8>>, Violat
     Ok(values.remove(0))
 }
 
-/// The keys of a page, without what they have in common, and whether there are more.
-fn page(
+/// The rows of a range, by pages of a size: a page may have fewer rows than were asked for.
+fn rows(
+    snapshot: &mut dyn Snapshot,
+    range: &Range<Vec<u8>>,
+    rows_max: usize,
+) -> Result<Vec<Row>, Violation> {
+    let (mut range, mut seen) = (range.clone(), Vec::<Row>::new());
+    loop {
+        let page = snapshot.page(&range, rows_max)?;
+        expect(
+            page.rows.len() <= rows_max,
+            "a page has no more rows than were asked for",
+        )?;
+        expect(
+            !(page.has_more && page.rows.is_empty()),
+            "a page that is not the last has a row",
+        )?;
+        seen.extend(page.rows);
+        match seen.last() {
+            Some(last) if page.has_more => range.start = [&last.key[..], &[0]].concat(),
+            _ => return Ok(seen),
+        }
+    }
+}
+
+/// The keys of a range, without what they have in common.
+fn keys(
     catalogue: &dyn Catalogue,
     range: &Range<Vec<u8>>,
     rows_max: usize,
-) -> Result<(Vec<Vec<u8>>, bool), Violation> {
-    let page = catalogue.snapshot()?.page(range, rows_max)?;
-    let keys = page.rows.iter().map(|row| row.key[PREFIX.len()..].to_vec());
-    Ok((keys.collect(), page.has_more))
+) -> Result<Vec<Vec<u8>>, Violation> {
+    let rows = rows(&mut *catalogue.snapshot()?, range, rows_max)?;
+    let keys = rows.iter().map(|row| row.key[PREFIX.len()..].to_vec());
+    Ok(keys.collect())
 }
 
 fn reading_and_writing(catalogue: &dyn Catalogue) -> Check {
@@ -235,38 +260,18 @@ fn order_and_pages(catalogue: &dyn Catalogue) -> Check {
         put(catalogue, &[(rest, b"v")])?;
     }
     for rows_max in [1, 2, 8, 9, 10] {
-        let mut range = all();
-        let mut seen: Vec<Vec<u8>> = Vec::new();
-        loop {
-            let (found, has_more) = page(catalogue, &range, rows_max)?;
-            expect(
-                found.len() <= rows_max,
-                "a page has no more rows than were asked for",
-            )?;
-            expect(
-                !(has_more && found.is_empty()),
-                "a page that is not the last has a row",
-            )?;
-            seen.extend(found);
-            match seen.last() {
-                Some(last) if has_more => range.start = [&key(last)[..], &[0]].concat(),
-                _ => break,
-            }
-        }
+        let seen = self::keys(catalogue, &all(), rows_max)?;
         expect(seen == keys, "pages have all rows, in the order of bytes")?;
     }
-    let (found, has_more) = page(catalogue, &(key(b"B")..key(b"aa")), 100)?;
+    let found = self::keys(catalogue, &(key(b"B")..key(b"aa")), 100)?;
     let wanted: [&[u8]; 3] = [b"B", b"a", b"a\0"];
+    expect(found == wanted, "a range has its start and not its end")?;
     expect(
-        found == wanted && !has_more,
-        "a range has its start and not its end",
-    )?;
-    expect(
-        page(catalogue, &(key(b"z")..key(b"z")), 10)?.0.is_empty(),
+        self::keys(catalogue, &(key(b"z")..key(b"z")), 10)?.is_empty(),
         "an empty range is empty",
     )?;
     expect(
-        page(catalogue, &(key(b"z")..key(b"b")), 10)?.0.is_empty(),
+        self::keys(catalogue, &(key(b"z")..key(b"b")), 10)?.is_empty(),
         "so is one that ends before it starts",
     )?;
     clear(catalogue)
@@ -280,11 +285,11 @@ fn one_revision(catalogue: &dyn Catalogue) -> Check {
     let mut commit = Commit::default();
     commit.delete(key(b"c"));
     made(catalogue, &commit)?;
-    let rest = snapshot.page(&(key(b"a\0")..all().end), 10)?;
+    let rest = rows(&mut *snapshot, &(key(b"a\0")..all().end), 10)?;
     let seen: Vec<(&[u8], &[u8])> = first
         .rows
         .iter()
-        .chain(&rest.rows)
+        .chain(&rest)
         .map(|row| (&row.key[PREFIX.len()..], &row.value[..]))
         .collect();
     let wanted: [(&[u8], &[u8]); 3] = [(b"a", b"1"), (b"b", b"1"), (b"c", b"1")];
@@ -293,7 +298,7 @@ fn one_revision(catalogue: &dyn Catalogue) -> Check {
         "all pages of a snapshot are of one revision",
     )?;
     drop(snapshot);
-    let (found, _) = page(catalogue, &all(), 10)?;
+    let found = keys(catalogue, &all(), 10)?;
     let wanted: [&[u8]; 3] = [b"a", b"b", b"bb"];
     expect(found == wanted, "the next snapshot sees what was committed")?;
     clear(catalogue)
@@ -337,9 +342,11 @@ fn limits(catalogue: &dyn Catalogue) -> Check {
         }
         made(catalogue, &commit)?;
     }
-    let (found, has_more) = page(catalogue, &all(), PAGE_ROWS_MAX)?;
-    let is_whole = found.len() == PAGE_ROWS_MAX || (has_more && !found.is_empty());
-    expect(is_whole && has_more, "the largest page")?;
+    let largest = catalogue.snapshot()?.page(&all(), PAGE_ROWS_MAX)?;
+    expect(
+        largest.has_more && !largest.rows.is_empty(),
+        "the largest page",
+    )?;
     clear(catalogue)
 }
 
