@@ -14,25 +14,27 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The beginnings of addresses, each with its feature.
-const SCHEMES: [(&str, &str); 4] = [
+const SCHEMES: [(&str, &str); 5] = [
     ("postgres://", "postgres"),
     ("postgresql://", "postgres"),
     ("etcd://", "etcd"),
     ("rados://", "rados"),
+    ("fdb://", "foundationdb"),
 ];
 
 /// Engines, and whether they are compiled in.
-const COMPILED: [(&str, bool); 3] = [
+const COMPILED: [(&str, bool); 4] = [
     ("postgres", cfg!(feature = "postgres")),
     ("etcd", cfg!(feature = "etcd")),
     ("rados", cfg!(feature = "rados")),
+    ("foundationdb", cfg!(feature = "foundationdb")),
 ];
 
 /// The address of a cluster of any engine, and of a namespace in it if there is one: what stands where a folder does.
 ///
-/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE?PARAMETERS`, `etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/NAMESPACE` or
-/// `rados://USER@HOST:PORT,HOST:PORT/POOL/NAMESPACE`. With `?content=s3://BUCKET/PREFIX` behind it the content of files lies in a bucket, and the catalogue
-/// alone in the engine. Which of them can be parsed is a matter of the features `postgres`, `etcd`, `rados` and `s3`; which there are is not.
+/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE?PARAMETERS`, `etcd://USER:PASSWORD@HOST:PORT,HOST:PORT/NAMESPACE`,
+/// `rados://USER@HOST:PORT,HOST:PORT/POOL/NAMESPACE` or `fdb://DESCRIPTION:ID@HOST:PORT,HOST:PORT/NAMESPACE`. With `?content=s3://BUCKET/PREFIX` behind it the content of files lies in a bucket, and the catalogue
+/// alone in the engine. Which of them can be parsed is a matter of the features `postgres`, `etcd`, `rados`, `foundationdb` and `s3`; which there are is not.
 ///
 /// ```
 /// use larder_remote_files::{Address, ErrorKind};
@@ -157,10 +159,12 @@ fn of_engine(text: &str) -> Result<Box<dyn EngineAddress>> {
         Some("etcd") => Ok(Box::new(crate::etcd::EtcdUrl::parse(text)?)),
         #[cfg(feature = "rados")]
         Some("rados") => Ok(Box::new(crate::rados::RadosUrl::parse(text)?)),
+        #[cfg(feature = "foundationdb")]
+        Some("foundationdb") => Ok(Box::new(crate::fdb::FoundationDbUrl::parse(text)?)),
         // It may have a password.
         _ => Err(Error::new(
             ErrorKind::Usage,
-            "this is no address of a distributed store: one begins with postgres://, etcd:// or rados://",
+            "this is no address of a distributed store: one begins with postgres://, etcd://, rados:// or fdb://",
         )),
     }
 }
@@ -229,6 +233,8 @@ mod tests {
             ("etcd://h", "etcd://h"),
             ("rados://u@h,g/p/n", "rados://h,g/p/n"),
             ("rados:///p/n", "rados:///p/n"),
+            ("fdb://d:1@h:4500,g:1/n", "fdb://h:4500,g:1/n"),
+            ("fdb:///n", "fdb:///n"),
             ("folder/etcd://a@b", "folder/etcd://a@b"),
         ] {
             assert_eq!(Address::without_secrets(text), shown);
@@ -242,6 +248,11 @@ mod tests {
             ("postgresql://h/d/n", "postgres", cfg!(feature = "postgres")),
             ("etcd://h/n", "etcd", cfg!(feature = "etcd")),
             ("rados://h/p/n", "rados", cfg!(feature = "rados")),
+            (
+                "fdb://d:1@h:4500/n",
+                "foundationdb",
+                cfg!(feature = "foundationdb"),
+            ),
         ] {
             assert_eq!(Address::feature(text), Some(feature));
             match Address::parse(text) {

@@ -14,7 +14,8 @@
 //! # Outcomes
 //! [`Outcome::Refused`] says that a condition did not hold. [`Unavailable`](crate::ErrorKind::Unavailable) says that nothing was changed and
 //! nothing will be. [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown) is everything else: the commit is made, or is not, *or is made later*,
-//! when its conditions hold then. An implementation never makes one commit twice, and does not retry by itself.
+//! when its conditions hold then. An implementation never makes one commit twice, and does not
+//! send again by itself what may be made.
 
 use crate::error::Result;
 use std::fmt::Debug;

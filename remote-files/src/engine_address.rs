@@ -17,7 +17,12 @@ pub(crate) trait EngineAddress: fmt::Debug + Send + Sync {
 }
 
 /// Catalogue and blobs of one engine.
-#[cfg(any(feature = "etcd", feature = "postgres", feature = "rados"))]
+#[cfg(any(
+    feature = "etcd",
+    feature = "foundationdb",
+    feature = "postgres",
+    feature = "rados"
+))]
 pub(crate) fn both<E: Catalogue + Blobs + 'static>(
     engine: E,
 ) -> (Arc<dyn Catalogue>, Arc<dyn Blobs>) {

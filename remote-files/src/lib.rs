@@ -26,6 +26,8 @@ mod engine_address;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
+#[cfg(feature = "foundationdb")]
+mod fdb;
 mod file_system;
 mod frame;
 mod holder;
@@ -37,7 +39,12 @@ pub mod model;
 mod names;
 mod namespace;
 mod owner;
-#[cfg(any(feature = "etcd", feature = "postgres", feature = "rados"))]
+#[cfg(any(
+    feature = "etcd",
+    feature = "foundationdb",
+    feature = "postgres",
+    feature = "rados"
+))]
 mod percent;
 mod place;
 #[cfg(feature = "postgres")]
@@ -64,6 +71,8 @@ pub use cluster::Cluster;
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "etcd")]
 pub use etcd::{Etcd, EtcdOptions, EtcdUrl};
+#[cfg(feature = "foundationdb")]
+pub use fdb::{FoundationDb, FoundationDbOptions, FoundationDbUrl};
 pub use file_system::{Options, RemoteFileSystem};
 pub use holder::{Holder, Lease};
 pub use keeper::Keeper;

@@ -1,4 +1,4 @@
-//! `larder remote` on the command line. The features `postgres`, `etcd`, `rados` and `s3`.
+//! `larder remote` on the command line. The features `postgres`, `etcd`, `rados`, `foundationdb` and `s3`.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,9 @@ pub(super) const REMOTE_ABOUT: &str = "\
 Look after stores in a distributed engine.
 
 An address is taken wherever a folder is: postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE, \
-etcd://HOST:PORT,HOST:PORT/NAMESPACE, or rados://USER@HOST,HOST/POOL/NAMESPACE with the monitors of a Ceph cluster (none: those of \
-its configuration file). With ?content=s3://BUCKET/PREFIX behind it the content of files lies in a bucket, for which AWS_ENDPOINT_URL, AWS_REGION, \
+etcd://HOST:PORT,HOST:PORT/NAMESPACE, rados://USER@HOST,HOST/POOL/NAMESPACE with the monitors of a Ceph cluster (none: those of \
+its configuration file), or fdb://DESCRIPTION:ID@HOST:PORT,HOST:PORT/NAMESPACE with the line of FoundationDB's cluster file (none: that of \
+this machine's). With ?content=s3://BUCKET/PREFIX behind it the content of files lies in a bucket, for which AWS_ENDPOINT_URL, AWS_REGION, \
 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are used. A namespace is one tree of files, such as a browser's IndexedDB folder; its name may have \
 / in it, and % before two hexadecimal digits for other bytes. One process writes a namespace at a time, any reads it. \
 Without a password in the address PGPASSWORD is used. LARDER_LEASE_SECONDS (10) is how long the others wait when this process has died.";

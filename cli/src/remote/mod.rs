@@ -1,7 +1,8 @@
-//! Stores in a distributed engine: wherever a folder is taken, an address is. The features `postgres`, `etcd`, `rados` and `s3`.
+//! Stores in a distributed engine: wherever a folder is taken, an address is. The features `postgres`, `etcd`, `rados`,
+//! `foundationdb` and `s3`.
 //!
 //! `postgres://USER:PASSWORD@HOST:PORT/DATABASE/NAMESPACE`, `etcd://HOST:PORT,HOST:PORT/NAMESPACE`,
-//! `rados://USER@HOST,HOST/POOL/NAMESPACE`. The files of a namespace are those of a folder, from its root on.
+//! `rados://USER@HOST,HOST/POOL/NAMESPACE`, `fdb://DESCRIPTION:ID@HOST:PORT,HOST:PORT/NAMESPACE`. The files of a namespace are those of a folder, from its root on.
 
 #[cfg(feature = "remote")]
 mod connection;

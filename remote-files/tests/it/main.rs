@@ -15,6 +15,8 @@ mod engine;
 mod etcd;
 #[cfg(all(feature = "etcd", feature = "postgres"))]
 mod faults;
+#[cfg(feature = "foundationdb")]
+mod fdb;
 mod laws;
 mod leases;
 mod model;

@@ -36,7 +36,12 @@ impl Setting {
     }
 
     /// A client of a real server. Leases are short: what is taken over is dead.
-    #[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
+    #[cfg(any(
+        feature = "postgres",
+        feature = "etcd",
+        feature = "rados",
+        feature = "foundationdb"
+    ))]
     pub(crate) fn of_server(client: impl Catalogue + Blobs + 'static) -> Setting {
         let client = Arc::new(client);
         Setting {
@@ -54,7 +59,12 @@ impl Setting {
     }
 
     /// The session of another process.
-    #[cfg(any(feature = "postgres", feature = "etcd", feature = "rados"))]
+    #[cfg(any(
+        feature = "postgres",
+        feature = "etcd",
+        feature = "rados",
+        feature = "foundationdb"
+    ))]
     pub(crate) fn session(&self) -> Session {
         self.session_of(&self.cluster()).unwrap()
     }

@@ -35,7 +35,7 @@ const USAGE: &str =
   NAME             only files whose names contain one of these
   --form FORM      window or worker (otherwise both)
   --storage PLACE  stores on disk, a folder for each file; or at an address of a distributed
-                   store (postgres://…, etcd://…, rados://…, with ?content=s3://BUCKET/PREFIX
+                   store (postgres://…, etcd://…, rados://…, fdb://…, with ?content=s3://BUCKET/PREFIX
                    content in a bucket), a namespace for each (otherwise in memory)
   --sqlite         stores in a folder are SQLite files (a build with the feature sqlite)
   --keep FOLDER    copies of the stores in which a script is about to delete a database

@@ -85,5 +85,5 @@ fn at_address(storage: &Path, name: &str) -> Result<(Place, StorageOptions), Box
 
 #[cfg(not(feature = "remote"))]
 fn at_address(_: &Path, _: &str) -> Result<(Place, StorageOptions), Box<dyn Error>> {
-    Err("an address needs the feature postgres, etcd or rados: cargo run --release -p larder-js-host --features postgres,etcd --bin wpt".into())
+    Err("an address needs the feature postgres, etcd, rados or foundationdb: cargo run --release -p larder-js-host --features postgres,etcd --bin wpt".into())
 }
