@@ -29,9 +29,9 @@ impl Extent {
         }
     }
 
-    /// How many chunks one read may span.
+    /// How many whole chunks one call that appends has. One read has no more.
     pub(crate) fn chunks_max(&self) -> u64 {
-        (SPAN_LEN_MAX / self.chunk_len).max(1)
+        (SPAN_LEN_MAX / (self.chunk_len + frame::FRAME_LEN as u64)).max(1)
     }
 
     /// How many chunks there are.

@@ -11,8 +11,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many chunks the first read of a file that is read in order spans; each next one spans twice as many.
-const FIRST_AHEAD: u64 = 2;
+/// How many chunks the first read of a file spans that is read from its start, and how many times as many each next one: both together are what one call
+/// has, of chunks of the usual length.
+const FIRST_AHEAD: u64 = 3;
+const AHEAD_GROWTH: u64 = 4;
 
 /// Where a file's content comes from.
 #[derive(Clone, Debug)]
@@ -102,6 +104,10 @@ impl Shared {
         let fitting =
             (self.options.cache_len_max as u64 / extent.chunk_len / 2).min(extent.chunks_max());
         let end = number.saturating_add(ahead.clamp(1, fitting.max(1)));
+        // What was written in bulk is in calls of so many chunks from the file's beginning, each an object where blobs are objects: one that is read is not read
+        // together with a part of the next.
+        let of_one_call = extent.chunks_max();
+        let end = end.min((number / of_one_call + 1).saturating_mul(of_one_call));
         // A table is read from its end, and its index lies there: a short last chunk comes with the one before it.
         let is_short_end = end >= extent.chunk_count() && (len as u64) < extent.chunk_len;
         let is_alone = ahead <= 1 && number > 0 && fitting > 1;
@@ -212,7 +218,7 @@ impl SequentialFile for RemoteSequential {
             .source
             .read_at(&self.hold.shared, self.at, buffer, self.ahead)?;
         self.at += n as u64;
-        self.ahead = (self.ahead * 2).min(1 << 16);
+        self.ahead = (self.ahead * AHEAD_GROWTH).min(1 << 16);
         Ok(n)
     }
 }

@@ -104,14 +104,13 @@ impl Live {
         Ok(n)
     }
 
-    /// Adds bytes. Whole chunks go to the blob when there are many.
+    /// Adds bytes. They go to the blob when there are as many as one call may have.
     pub(super) fn append(&self, shared: &Shared, bytes: &[u8]) -> io::Result<()> {
         let tail = &mut *locked(&self.tail);
         tail.bytes.extend_from_slice(bytes);
         tail.modified = None;
-        if tail.bytes.len() as u64 >= SPAN_LEN_MAX {
-            self.store(shared, tail, false)?;
-        }
+        // Full calls alone: what is left over would be a call of its own, and an object of its own where blobs are objects.
+        while tail.bytes.len() as u64 >= SPAN_LEN_MAX && self.store_some(shared, tail, false)? {}
         Ok(())
     }
 
@@ -176,19 +175,24 @@ impl Live {
 
     /// Writes whole chunks to the blob, and with `all` the rest, too.
     fn store(&self, shared: &Shared, tail: &mut Tail, all: bool) -> io::Result<()> {
-        loop {
-            let segments = self.segments(tail, all);
-            let Some(last) = segments.last() else {
-                return Ok(());
-            };
-            let end = last.offset + (last.bytes.len() - frame::FRAME_LEN) as u64;
-            // Whatever follows, these pieces are sent again as they are.
-            tail.attempted = Some(end);
-            shared
-                .cluster
-                .append(&shared.namespace, self.blob, &segments)?;
-            self.note_stored(shared, tail, end);
-        }
+        while self.store_some(shared, tail, all)? {}
+        Ok(())
+    }
+
+    /// As much of it as one call may have; whether there was something.
+    fn store_some(&self, shared: &Shared, tail: &mut Tail, all: bool) -> io::Result<bool> {
+        let segments = self.segments(tail, all);
+        let Some(last) = segments.last() else {
+            return Ok(false);
+        };
+        let end = last.offset + (last.bytes.len() - frame::FRAME_LEN) as u64;
+        // Whatever follows, these pieces are sent again as they are.
+        tail.attempted = Some(end);
+        shared
+            .cluster
+            .append(&shared.namespace, self.blob, &segments)?;
+        self.note_stored(shared, tail, end);
+        Ok(true)
     }
 
     /// The next pieces for the blob, as many as one call may have.

@@ -61,6 +61,43 @@ fn a_store_of_a_hundred_files_is_opened_in_ten_round_trips() {
     assert!(db.get(&key(7)).unwrap().is_some());
 }
 
+/// What is written in bulk is in calls that are full, and each of them is one read: an object of S3 is neither small nor read in two parts.
+#[test]
+fn what_is_written_in_bulk_is_read_as_it_was_written() {
+    let bench = Bench::new();
+    let cluster = bench.cluster();
+    let session = session(&cluster, 1).unwrap();
+    let fs = RemoteFileSystem::write(&session, &namespace(), Options::default(), LEASE).unwrap();
+    let mut file = fs.create(Path::new("table")).unwrap();
+    let requests = || cluster.statistics().requests();
+    let part = vec![7; 10_000];
+    let before = requests();
+    // 60 chunks and a part of one, of which 15 are one call. The fourth call is full when the file is synced.
+    for _ in 0..394 {
+        file.append(&part).unwrap();
+    }
+    assert_eq!(requests() - before, 3);
+    // That one with the rest, and the commit.
+    file.sync().unwrap();
+    assert_eq!(requests() - before, 5);
+    drop(file);
+    let cluster = bench.cluster();
+    let reader = RemoteFileSystem::read(&cluster, &namespace(), Options::default()).unwrap();
+    let mut file = reader.open_sequential(Path::new("table")).unwrap();
+    let before = cluster.statistics().requests();
+    let (mut buffer, mut len) = (vec![0; 1 << 20], 0);
+    loop {
+        match file.read(&mut buffer).unwrap() {
+            0 => break,
+            n => len += n,
+        }
+    }
+    assert_eq!(len, 3_940_000);
+    // Two of the first call, one of each other, and the place of the content.
+    println!("{} requests", cluster.statistics().requests() - before);
+    assert!(cluster.statistics().requests() - before <= 7);
+}
+
 #[test]
 fn a_get_is_two_round_trips_and_one_when_the_tables_index_is_in_memory() {
     let bench = Bench::new();
