@@ -21,6 +21,11 @@ use {
     larder_fixtures::servers::Rados as RadosServer,
     larder_remote_files::{Rados, RadosOptions, RadosUrl},
 };
+#[cfg(feature = "s3")]
+use {
+    larder_fixtures::servers::S3 as S3Server,
+    larder_remote_files::{S3, S3Options, S3Url},
+};
 
 const LEASE: Duration = Duration::from_secs(2);
 
@@ -55,28 +60,77 @@ fn cluster(url: &str, request_time_max: Duration) -> larder_remote_files::Result
         let engine = Arc::new(engine);
         Cluster::new(engine.clone(), engine, Arc::new(SystemClock::new()), LEASE)
     }
+    #[cfg(feature = "s3")]
+    if let Some((catalogue, content)) = url.split_once("?content=") {
+        return with_content(catalogue, content, request_time_max);
+    }
     #[cfg(feature = "rados")]
     if url.starts_with("rados://") {
         let url = RadosUrl::parse(url)?;
         let room = url.namespace().map_or("", |room| room.as_str());
         let options = RadosOptions::new().room(&format!("faults {room}"));
-        let options = options.request_time_max(request_time_max);
+        let mut options = options.request_time_max(request_time_max);
+        if let Ok(log) = std::env::var(CUTS) {
+            options = in_trouble(options, &log);
+        }
         return Ok(over(Rados::connect(url.hosts(), url.pool(), options)?));
     }
     if url.starts_with("etcd://") {
-        let (options, url) = (EtcdOptions::new(), EtcdUrl::parse(url)?);
-        // A room for each test, which run beside each other.
-        let room = url.namespace().map_or("", |room| room.as_str());
-        let options = options
-            .request_time_max(request_time_max)
-            .prefix(format!("faults/{room}/").as_bytes());
-        return Ok(over(Etcd::connect(url.endpoints(), options)?));
+        return Ok(over(etcd(url, request_time_max)?));
     }
     let options = PostgresOptions::new().request_time_max(request_time_max);
     Ok(over(Postgres::connect(
         PostgresUrl::parse(url)?.config(),
         options,
     )?))
+}
+
+fn etcd(url: &str, request_time_max: Duration) -> larder_remote_files::Result<Etcd> {
+    let url = EtcdUrl::parse(url)?;
+    // A room for each test, which run beside each other.
+    let room = url.namespace().map_or("", |room| room.as_str());
+    let options = EtcdOptions::new().prefix(format!("faults/{room}/").as_bytes());
+    Etcd::connect(url.endpoints(), options.request_time_max(request_time_max))
+}
+
+/// A catalogue in etcd, and content in a bucket, `KEY:SECRET@HOST:PORT/BUCKET/PREFIX`.
+#[cfg(feature = "s3")]
+fn with_content(
+    catalogue: &str,
+    content: &str,
+    request_time_max: Duration,
+) -> larder_remote_files::Result<Cluster> {
+    let (keys, place) = content.rsplit_once('@').unwrap();
+    let (key, secret) = keys.split_once(':').unwrap();
+    let (host, bucket) = place.split_once('/').unwrap();
+    let options = S3Options::new().endpoint(&format!("http://{host}"));
+    let options = options.region("us-east-1").keys(key, secret);
+    let url = S3Url::parse(&format!("s3://{bucket}"))?;
+    let content = S3::connect(&url, options.request_time_max(request_time_max))?;
+    let catalogue = etcd(catalogue, request_time_max)?;
+    let clock = Arc::new(SystemClock::new());
+    Ok(Cluster::new(
+        Arc::new(catalogue),
+        Arc::new(content),
+        clock,
+        LEASE,
+    ))
+}
+
+/// The file in which Ceph's library notes connections that it cuts, of a process that shall have such.
+#[cfg(feature = "rados")]
+const CUTS: &str = "LARDER_FAULTS_CUTS";
+
+/// No proxy can be before a Ceph cluster, whose stores say where they are. Its library cuts and delays by itself if it is asked: a connection
+/// once in so many readings and writings, anywhere in a message.
+#[cfg(feature = "rados")]
+fn in_trouble(options: RadosOptions, log: &str) -> RadosOptions {
+    options
+        .setting("ms_inject_socket_failures", "200")
+        .setting("ms_inject_delay_type", "osd mon")
+        .setting("ms_inject_delay_probability", "0.02")
+        .setting("ms_inject_delay_max", "0.2")
+        .setting("log_file", log)
 }
 
 /// A process that writes: its store, and what keeps its lease.
@@ -151,7 +205,12 @@ struct Process {
 
 impl Process {
     fn start(url: &str) -> Process {
+        Process::start_with(url, &[])
+    }
+
+    fn start_with(url: &str, variables: &[(&str, &Path)]) -> Process {
         let mut child = Command::new(std::env::current_exe().unwrap())
+            .envs(variables.iter().copied())
             .args([
                 "faults::child",
                 "--exact",
@@ -244,12 +303,31 @@ fn behind_a_port(room: &str) -> Vec<(u16, String)> {
         let url = format!("etcd://{}/{room}", server.endpoints());
         (server.ports()[0], url)
     });
-    postgres.into_iter().chain(etcd).collect()
+    let places = postgres.into_iter().chain(etcd);
+    // Content in a bucket: its gateway is what is behind the port.
+    #[cfg(feature = "s3")]
+    let places = {
+        let (etcd, server) = (EtcdServer::shared(), S3Server::shared());
+        places.chain(etcd.zip(server).map(|(etcd, server)| {
+            let (port, bucket) = (server.port(), server.bucket());
+            let catalogue = format!("etcd://{}/{room}%20s3", etcd.endpoints());
+            let (key, secret) = server.keys();
+            let url =
+                format!("{catalogue}?content={key}:{secret}@127.0.0.1:{port}/{bucket}/{room}");
+            (port, url)
+        }))
+    };
+    places.collect()
 }
 
 /// An engine's name, as an address has it.
 fn scheme(url: &str) -> &str {
-    url.split_once(':').map_or(url, |(scheme, _)| scheme)
+    let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
+    if url.contains("?content=") {
+        "s3"
+    } else {
+        scheme
+    }
 }
 
 fn check_in_the_end(url: &str, acknowledged: u32) {
@@ -370,32 +448,41 @@ fn nothing_acknowledged_is_lost_when_the_network_is_in_trouble() {
     }
 }
 
-/// Stores of objects are killed in the middle of writing, one after the other, and come back: the writer goes on, or the next one has
-/// all that was acknowledged.
+/// Stores of objects are killed in the middle of writing or stand still, one after the other, and come back, while connections are cut and delayed: the
+/// writer goes on, or the next one has all that was acknowledged.
 #[cfg(feature = "rados")]
 #[test]
-fn nothing_acknowledged_is_lost_when_osds_are_killed() {
+fn nothing_acknowledged_is_lost_when_osds_are_killed_or_stand_still_and_connections_are_cut() {
     let Some(mut server) = RadosServer::own() else {
         return;
     };
     let mut random = random();
     let url = format!("{}/osds", server.url());
-    let (mut acknowledged, mut writers) = (0, 0);
+    let log = server.configuration().with_file_name("cuts.log");
+    let (mut acknowledged, mut writers, mut stood_still) = (0, 0, 0);
     let mut writer: Option<Process> = None;
     for round in 0..rounds(2) {
         let osd = round as usize % server.osds();
         std::thread::scope(|scope| {
             let killing = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(200 + random.below(300)));
-                server.kill(osd);
-                std::thread::sleep(Duration::from_millis(random.below(3000)));
-                server.restart(osd).unwrap();
+                let long = Duration::from_millis(random.below(3000));
+                if round % 2 == 0 {
+                    server.kill(osd);
+                    std::thread::sleep(long);
+                    server.restart(osd).unwrap();
+                } else {
+                    server.stop(osd);
+                    stood_still += 1;
+                    std::thread::sleep(long);
+                    server.go_on(osd);
+                }
             });
             let mut after = 0;
             while !killing.is_finished() || after < 20 {
                 let process = writer.get_or_insert_with(|| {
                     writers += 1;
-                    Process::start(&url)
+                    Process::start_with(&url, &[(CUTS, &log)])
                 });
                 match process.next() {
                     Line::Found(found) => {
@@ -416,7 +503,12 @@ fn nothing_acknowledged_is_lost_when_osds_are_killed() {
         acknowledged = acknowledged.max(writer.kill());
     }
     check_in_the_end(&url, acknowledged);
-    println!("{acknowledged} batches acknowledged by {writers} writers, none lost");
+    let log = std::fs::read_to_string(&log).unwrap();
+    let cuts = log.matches("injecting socket failure").count();
+    println!(
+        "{acknowledged} batches acknowledged by {writers} writers, {stood_still} times a store stood still, {cuts} cuts, none lost"
+    );
+    assert!(cuts > 0, "no connection was cut");
     assert!(
         acknowledged > 20,
         "hardly anything was written: {acknowledged}"
