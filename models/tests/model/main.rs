@@ -1,7 +1,8 @@
 //! Random programs on the crate and on a naive IndexedDB in memory that was written from the specification: every result, every
 //! event, and what is there at the end must be the same.
 //!
-//! `LARDER_STORE_FORM=sqlite` lets the crate keep SQLite files on the disk; the crashes stay LevelDB's.
+//! `LARDER_STORE_FORM=sqlite` lets the crate keep SQLite files on the disk, an address (`etcd://127.0.0.1:2379`) or `model` LevelDB in a distributed
+//! engine; the crashes stay LevelDB's in memory.
 //!
 //! `LARDER_PROGRAMS` says how many programs, `LARDER_SEED` with which seed they begin. A program that fails is cut down to the
 //! actions that it takes to fail, and printed.
@@ -209,7 +210,8 @@ fn programs_give_the_same_with_values_of_another_engine_whose_host_gives_the_key
     ] {
         let count = reached.get(what).copied().unwrap_or_default();
         println!("{what}: {count}");
-        assert!(count > 0, "{what}");
+        // Very few programs need not come to it.
+        assert!(count > 0 || number("LARDER_PROGRAMS", 3000) < 50, "{what}");
     }
 }
 

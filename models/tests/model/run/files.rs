@@ -1,10 +1,13 @@
 //! Where a program's storage lies.
 
+#[path = "../../../../idb/tests/support/at_address.rs"]
+mod at_address;
+
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use larder_idb::{DiskFileSystem, FileSystem, MemoryFileSystem, StoreForm};
-use tempfile::TempDir;
 
 /// The files, which a storage is opened on again and again.
 #[derive(Clone)]
@@ -13,7 +16,7 @@ pub(crate) struct Files {
     pub(super) folder: PathBuf,
     pub(super) form: StoreForm,
     /// Goes with the last clone.
-    _on_disk: Option<Arc<TempDir>>,
+    _kept: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Files {
@@ -23,11 +26,12 @@ impl Files {
             fs,
             folder: "storage".into(),
             form: StoreForm::LevelDb,
-            _on_disk: None,
+            _kept: None,
         }
     }
 
-    /// No files yet: LevelDB in memory, or, if `LARDER_STORE_FORM` is `sqlite`, SQLite files in a temporary folder.
+    /// No files yet: LevelDB in memory, or, if `LARDER_STORE_FORM` is `sqlite`, SQLite files in a temporary folder, or LevelDB in the distributed
+    /// engine that it names.
     pub(crate) fn new() -> Self {
         let form = std::env::var("LARDER_STORE_FORM").unwrap_or_else(|_| "leveldb".into());
         match &*form {
@@ -38,10 +42,18 @@ impl Files {
                     fs: Arc::new(DiskFileSystem::new()),
                     folder: on_disk.path().join("IndexedDB"),
                     form: StoreForm::Sqlite,
-                    _on_disk: Some(Arc::new(on_disk)),
+                    _kept: Some(Arc::new(on_disk)),
                 }
             }
-            form => panic!("LARDER_STORE_FORM: {form} is none"),
+            form => match at_address::new_namespace(form) {
+                Some(writer) => Self {
+                    fs: Arc::new(writer.files().clone()),
+                    folder: "/".into(),
+                    form: StoreForm::LevelDb,
+                    _kept: Some(Arc::new(writer)),
+                },
+                None => panic!("LARDER_STORE_FORM: {form} is none"),
+            },
         }
     }
 }
