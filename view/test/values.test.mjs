@@ -40,7 +40,9 @@ async function compareRecords(page, store, name) {
   }
 }
 
-for (const name of STORES.filter((each) => all.some((fixture) => fixture.name === each))) {
+// An old store's values are forms that the codec has tests of: with `LARDER_WHOLE`.
+const tried = STORES.filter((each) => each !== "c64-lite" || process.env.LARDER_WHOLE);
+for (const name of tried.filter((each) => all.some((fixture) => fixture.name === each))) {
   test(`values of ${name} are shown as its browser said them`, async (t) => {
     const { page } = await open(t, folderOf(t, name));
     const document = expected(name);
