@@ -4,7 +4,7 @@
 //! is therefore copied when it is written again after it was closed, and when it is cut off. Both are rare: logs and
 //! tables are written from beginning to end.
 
-use super::read::FileSource;
+use super::read::{Course, FileSource};
 use super::tail::Live;
 use super::{Shared, locked};
 use crate::blobs::SPAN_LEN_MAX;
@@ -22,12 +22,13 @@ impl Shared {
         let owner = self.owner()?;
         let live = Live::replacing(owner.new_blob()?, self.options.chunk_len, blob);
         let mut buffer = vec![0; len_bytes.min(SPAN_LEN_MAX / 4) as usize];
+        let course = Course::whole();
         let mut at = 0;
         while at < len_bytes {
             let n = buffer
                 .len()
                 .min(usize::try_from(len_bytes - at).unwrap_or(usize::MAX));
-            match source.read_at(self, at, &mut buffer[..n], 4)? {
+            match source.read_at(self, at, &mut buffer[..n], &course)? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 n => {
                     live.append(self, &buffer[..n])?;

@@ -40,13 +40,13 @@ impl FileSource {
         }
     }
 
-    /// Reads from an offset. If the chunk is not in memory, so many are read at once.
+    /// Reads from an offset. If the chunk is not in memory, as many are read at once as the course says.
     pub(super) fn read_at(
         &self,
         shared: &Shared,
         offset: u64,
         buffer: &mut [u8],
-        ahead: u64,
+        course: &Course,
     ) -> io::Result<usize> {
         let extent = match self {
             FileSource::Live(live) => match live.read_at(offset, buffer) {
@@ -59,7 +59,7 @@ impl FileSource {
             return Ok(0);
         }
         let number = offset / extent.chunk_len;
-        let chunk = shared.chunk(&extent, number, ahead)?;
+        let chunk = shared.chunk(&extent, number, course)?;
         let rest = &chunk[(offset - number * extent.chunk_len) as usize..];
         // The chunk may have grown since.
         let left = usize::try_from(extent.size - offset).unwrap_or(usize::MAX);
@@ -91,8 +91,8 @@ impl Shared {
         }
     }
 
-    /// A chunk, from the cache or from the engine. `ahead` chunks are read at once.
-    fn chunk(&self, extent: &Extent, number: u64, ahead: u64) -> io::Result<Arc<[u8]>> {
+    /// A chunk, from the cache or from the engine, with those that follow if the file is read in order.
+    fn chunk(&self, extent: &Extent, number: u64, course: &Course) -> io::Result<Arc<[u8]>> {
         let start = number * extent.chunk_len;
         let len = extent.chunk_len.min(extent.size - start) as usize;
         if let Some(chunk) = self.cache.get(extent.blob, number, len) {
@@ -100,6 +100,7 @@ impl Shared {
             return Ok(chunk);
         }
         self.cluster.counters().cache_misses.add(1);
+        let ahead = course.ahead(number);
         // Half of the cache at most: what is read ahead must still be there when it is asked for.
         let fitting =
             (self.options.cache_len_max as u64 / extent.chunk_len / 2).min(extent.chunks_max());
@@ -120,7 +121,8 @@ impl Shared {
             content_place::of_reading(&self.cluster, &self.keys, &self.namespace)?;
             self.is_placed.store(true, Ordering::Relaxed);
         }
-        let content = self.source().read(extent, chunks)?;
+        let content = self.source().read(extent, chunks.clone())?;
+        course.fetched(ahead, chunks.end);
         let mut wanted = None;
         for (i, bytes) in content.chunks(extent.chunk_len as usize).enumerate() {
             let chunk: Arc<[u8]> = bytes.into();
@@ -134,14 +136,59 @@ impl Shared {
     }
 }
 
+/// How a file was fetched up to now, for how much of it is fetched next.
+#[derive(Debug)]
+pub(super) struct Course {
+    /// Whether it is read from its start to its end.
+    is_whole: bool,
+    /// The chunk behind those that were fetched last, and how many were asked for.
+    end: AtomicU64,
+    ahead: AtomicU64,
+}
+
+impl Course {
+    /// The course of a file that is read from its start to its end.
+    pub(super) fn whole() -> Course {
+        Course {
+            is_whole: true,
+            end: AtomicU64::new(0),
+            ahead: AtomicU64::new(0),
+        }
+    }
+
+    /// The course of a file that is read anywhere.
+    fn anywhere() -> Course {
+        Course {
+            is_whole: false,
+            end: AtomicU64::new(u64::MAX),
+            ahead: AtomicU64::new(0),
+        }
+    }
+
+    /// How many chunks to fetch if this one is not in memory: more and more as long as each is the one behind the last. What a reader asks for says
+    /// less: a scan of a table begins its next part a little before the last one's end.
+    fn ahead(&self, number: u64) -> u64 {
+        let last = self.ahead.load(Ordering::Relaxed);
+        match self.is_whole {
+            true if last == 0 => FIRST_AHEAD,
+            true => last * AHEAD_GROWTH,
+            false if self.end.load(Ordering::Relaxed) == number => last * 2,
+            false => 1,
+        }
+    }
+
+    fn fetched(&self, ahead: u64, end: u64) {
+        self.ahead.store(ahead.min(1 << 16), Ordering::Relaxed);
+        self.end.store(end, Ordering::Relaxed);
+    }
+}
+
 /// A file that is read anywhere.
 #[derive(Debug)]
 pub(super) struct RemoteRandom {
     source: FileSource,
     hold: Hold,
-    /// Where the last read has ended, and how many chunks the next one spans if it goes on there.
-    next: AtomicU64,
-    ahead: AtomicU64,
+    course: Course,
 }
 
 impl RemoteRandom {
@@ -149,38 +196,15 @@ impl RemoteRandom {
         RemoteRandom {
             hold: shared.hold(source.blob()),
             source,
-            next: AtomicU64::new(u64::MAX),
-            ahead: AtomicU64::new(1),
-        }
-    }
-
-    /// How many chunks to read if one is missing: one, and more and more as long as the file is read in order.
-    fn ahead(&self, offset: u64) -> u64 {
-        let is_in_order = self.next.load(Ordering::Relaxed) == offset;
-        match is_in_order {
-            true => self.ahead.load(Ordering::Relaxed),
-            false => {
-                self.ahead.store(1, Ordering::Relaxed);
-                1
-            }
+            course: Course::anywhere(),
         }
     }
 }
 
 impl RandomFile for RemoteRandom {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let ahead = self.ahead(offset);
-        let misses = &self.hold.shared.cluster.counters().cache_misses;
-        let before = misses.get();
-        let n = self
-            .source
-            .read_at(&self.hold.shared, offset, buffer, ahead)?;
-        if misses.get() != before {
-            self.ahead
-                .store((ahead * 2).min(1 << 16), Ordering::Relaxed);
-        }
-        self.next.store(offset + n as u64, Ordering::Relaxed);
-        Ok(n)
+        self.source
+            .read_at(&self.hold.shared, offset, buffer, &self.course)
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -198,7 +222,7 @@ pub(super) struct RemoteSequential {
     source: FileSource,
     hold: Hold,
     at: u64,
-    ahead: u64,
+    course: Course,
 }
 
 impl RemoteSequential {
@@ -207,7 +231,7 @@ impl RemoteSequential {
             hold: shared.hold(source.blob()),
             source,
             at: 0,
-            ahead: FIRST_AHEAD,
+            course: Course::whole(),
         }
     }
 }
@@ -216,9 +240,8 @@ impl SequentialFile for RemoteSequential {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self
             .source
-            .read_at(&self.hold.shared, self.at, buffer, self.ahead)?;
+            .read_at(&self.hold.shared, self.at, buffer, &self.course)?;
         self.at += n as u64;
-        self.ahead = (self.ahead * AHEAD_GROWTH).min(1 << 16);
         Ok(n)
     }
 }

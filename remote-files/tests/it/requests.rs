@@ -117,6 +117,20 @@ fn a_get_is_two_round_trips_and_one_when_the_tables_index_is_in_memory() {
     assert_eq!(trips_of(7), 0);
 }
 
+/// A scan reads ahead, also in each of the tables that it goes through at once.
+#[test]
+fn a_scan_of_a_store_is_few_requests() {
+    let bench = Bench::new();
+    fill(&bench, 24_000, 4 << 20);
+    let cluster = bench.cluster();
+    let db = open(&cluster, 2);
+    let before = cluster.statistics().requests();
+    assert_eq!(db.range(..).map(|row| row.unwrap()).count(), 24_000);
+    let requests = cluster.statistics().requests() - before;
+    println!("{requests} requests for 5 MB");
+    assert!(requests <= 14, "{requests}");
+}
+
 #[test]
 fn names_that_were_made_or_removed_come_with_the_next_commit_and_never_after_it() {
     let bench = Bench::new();
