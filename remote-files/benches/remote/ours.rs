@@ -14,11 +14,10 @@ use std::time::Duration;
 /// How often what was put off is done, as [`larder_remote_files::Writer`] does it.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A process's part in a cluster: one session for all its stores, and the thread that renews it.
+/// A process's part in a cluster: one session for all its stores. While a store is open it is renewed.
 pub(crate) struct Host {
     pub(crate) cluster: Cluster,
     session: Session,
-    keeper: Keeper,
 }
 
 impl Host {
@@ -29,15 +28,13 @@ impl Host {
             duration: LEASE,
         };
         let session = Session::begin(&engine.cluster, options).unwrap();
-        let keeper = Keeper::start(session.clone(), TICK).unwrap();
         Host {
             cluster: engine.cluster.clone(),
             session,
-            keeper,
         }
     }
 
-    /// Takes a namespace whose files the thread does not look after.
+    /// Takes a namespace. What its files put off waits for a [`Keeper`].
     pub(crate) fn take(&self, name: &str) -> RemoteFileSystem {
         let namespace = Namespace::new(name).unwrap();
         let (options, wait) = (Options::default(), Duration::ZERO);
@@ -66,7 +63,9 @@ pub(crate) struct Store<'a> {
 struct Remote<'a> {
     host: &'a Host,
     files: RemoteFileSystem,
-    /// Of the cluster, before opening.
+    /// Stopped before the files are closed: it has a handle of them.
+    keeper: Keeper,
+    /// Those of the cluster, before opening.
     requests_before: u64,
 }
 
@@ -81,12 +80,14 @@ impl<'a> Store<'a> {
             Place::Remote(host, name) => {
                 let requests_before = host.requests();
                 let files = host.take(name);
-                host.keeper.add(&files);
+                let keeper = Keeper::start(host.session.clone(), TICK).unwrap();
+                keeper.add(&files);
                 options.trusts_order = true;
                 let fs: Arc<dyn FileSystem> = Arc::new(files.clone());
                 let remote = Remote {
                     host,
                     files,
+                    keeper,
                     requests_before,
                 };
                 Store {
@@ -140,6 +141,7 @@ impl Subject for Store<'_> {
     fn close(self) {
         self.db.close().unwrap();
         if let Some(remote) = self.remote {
+            remote.keeper.stop();
             remote.files.close().unwrap();
         }
     }
