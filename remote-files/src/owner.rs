@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::taking::{self, Taken};
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub(crate) struct Owner {
     /// Held for moments only.
     names: Mutex<Names>,
     lost: Mutex<Option<Error>>,
+    /// Whether the session has this namespace no more, and may have given it to another owner.
+    has_left: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -214,6 +216,7 @@ impl Owner {
             }),
             names: Mutex::new(names),
             lost: Mutex::new(None),
+            has_left: AtomicBool::new(false),
         };
         Ok((owner, content))
     }
@@ -421,12 +424,20 @@ impl Owner {
         let staged = writing.staged.change(&self.names()).commit(&self.keys);
         let released = self.exchange(&mut writing, free, staged);
         self.lose("it was closed");
+        self.leave();
         released
+    }
+
+    /// Lets this process take the namespace again. Handles that are left do not keep it from that: they fail.
+    fn leave(&self) {
+        if !self.has_left.swap(true, Ordering::Relaxed) {
+            self.session.leave(&self.namespace);
+        }
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.session.leave(&self.namespace);
+        self.leave();
     }
 }

@@ -14,10 +14,11 @@ use std::time::Duration;
 /// How often what was put off is done, as [`larder_remote_files::Writer`] does it.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A process's part in a cluster: one session for all its stores. While a store is open it is renewed.
+/// A process's part in a cluster: one session and one keeper for all its stores.
 pub(crate) struct Host {
     pub(crate) cluster: Cluster,
     session: Session,
+    keeper: Keeper,
 }
 
 impl Host {
@@ -30,11 +31,12 @@ impl Host {
         let session = Session::begin(&engine.cluster, options).unwrap();
         Host {
             cluster: engine.cluster.clone(),
+            keeper: Keeper::start(session.clone(), TICK).unwrap(),
             session,
         }
     }
 
-    /// Takes a namespace. What its files put off waits for a [`Keeper`].
+    /// Takes a namespace. What its files put off waits until they are added to the keeper.
     pub(crate) fn take(&self, name: &str) -> RemoteFileSystem {
         let namespace = Namespace::new(name).unwrap();
         let (options, wait) = (Options::default(), Duration::ZERO);
@@ -63,8 +65,6 @@ pub(crate) struct Store<'a> {
 struct Remote<'a> {
     host: &'a Host,
     files: RemoteFileSystem,
-    /// Stopped before the files are closed: it has a handle of them.
-    keeper: Keeper,
     /// Those of the cluster, before opening.
     requests_before: u64,
 }
@@ -80,14 +80,12 @@ impl<'a> Store<'a> {
             Place::Remote(host, name) => {
                 let requests_before = host.requests();
                 let files = host.take(name);
-                let keeper = Keeper::start(host.session.clone(), TICK).unwrap();
-                keeper.add(&files);
+                host.keeper.add(&files);
                 options.trusts_order = true;
                 let fs: Arc<dyn FileSystem> = Arc::new(files.clone());
                 let remote = Remote {
                     host,
                     files,
-                    keeper,
                     requests_before,
                 };
                 Store {
@@ -141,7 +139,6 @@ impl Subject for Store<'_> {
     fn close(self) {
         self.db.close().unwrap();
         if let Some(remote) = self.remote {
-            remote.keeper.stop();
             remote.files.close().unwrap();
         }
     }

@@ -17,6 +17,27 @@ fn dead_writer(bench: &Bench, number: u8) {
     std::mem::forget(fs);
 }
 
+/// A keeper has a handle of what was closed until its next round.
+#[test]
+fn what_was_closed_is_taken_again_while_there_are_handles_of_it() {
+    let bench = Bench::new();
+    let session = bench.session(1);
+    let take = || RemoteFileSystem::write(&session, &namespace(), options(), LEASE);
+    let first = take().unwrap();
+    let left = first.clone();
+    assert_eq!(take().unwrap_err().kind(), ErrorKind::Held);
+    write(&first, "file", b"first").unwrap();
+    first.close().unwrap();
+    let second = take().unwrap();
+    write(&left, "file", b"late").unwrap_err();
+    // That handle's end does not let go of the second's place.
+    drop(left);
+    assert_eq!(take().unwrap_err().kind(), ErrorKind::Held);
+    assert_eq!(read(&second, "file").unwrap(), b"first");
+    second.close().unwrap();
+    take().unwrap();
+}
+
 #[test]
 fn a_lock_is_taken_over_after_the_full_lease_by_the_takers_clock_and_not_before() {
     let bench = Bench::new();
