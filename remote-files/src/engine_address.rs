@@ -17,12 +17,7 @@ pub(crate) trait EngineAddress: fmt::Debug + Send + Sync {
 }
 
 /// Catalogue and blobs of one engine.
-#[cfg(any(
-    feature = "etcd",
-    feature = "foundationdb",
-    feature = "postgres",
-    feature = "rados"
-))]
+#[cfg(feature = "engine")]
 pub(crate) fn both<E: Catalogue + Blobs + 'static>(
     engine: E,
 ) -> (Arc<dyn Catalogue>, Arc<dyn Blobs>) {

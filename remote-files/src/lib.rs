@@ -39,12 +39,7 @@ pub mod model;
 mod names;
 mod namespace;
 mod owner;
-#[cfg(any(
-    feature = "etcd",
-    feature = "foundationdb",
-    feature = "postgres",
-    feature = "rados"
-))]
+#[cfg(feature = "engine")]
 mod percent;
 mod place;
 #[cfg(feature = "postgres")]

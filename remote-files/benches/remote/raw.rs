@@ -1,46 +1,31 @@
 //! Files beside raw calls that do the same bytes, by turns: strict commits, filling, reading.
 
 use crate::engines::{CHUNK, CHUNKS_AT_ONCE, Engine, noise};
+use crate::work::{median, ms};
 use larder_leveldb::storage::FileSystem;
 use larder_remote_files::{Options, RemoteFileSystem};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const COMMITS: usize = 300;
-
-fn time(f: impl FnOnce()) -> Duration {
-    let begun = Instant::now();
-    f();
-    begun.elapsed()
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
-}
-
-fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
-}
 
 pub(crate) fn commits(engine: &mut Engine, fs: &RemoteFileSystem) {
     let mut log = fs.create(Path::new("log")).unwrap();
     let (mut ours, mut raw) = (Vec::new(), Vec::new());
     for number in 0..COMMITS {
         // By turns, so that whatever else the machine does meets both.
-        ours.push(time(|| {
+        ours.push(ms(|| {
             log.append(&[7; 100]).unwrap();
             log.sync().unwrap();
         }));
-        raw.push(time(|| (engine.raw_commit)(number)));
+        raw.push(ms(|| (engine.raw_commit)(number)));
     }
     let (ours, raw) = (median(ours), median(raw));
     println!(
         "{}: a strict commit {:.2} ms, a raw one {:.2} ms: {:.2}x",
         engine.name,
-        ms(ours),
-        ms(raw),
-        ours.as_secs_f64() / raw.as_secs_f64()
+        ours,
+        raw,
+        ours / raw
     );
 }
 
@@ -48,20 +33,20 @@ pub(crate) fn content(engine: &mut Engine, fs: &RemoteFileSystem) {
     const PARTS: usize = 16;
     let part = noise(CHUNK * CHUNKS_AT_ONCE);
     let mut file = fs.create(Path::new("table")).unwrap();
-    let (mut ours, mut raw) = (Duration::ZERO, Duration::ZERO);
+    let (mut ours, mut raw) = (0.0, 0.0);
     let cluster = engine.cluster.clone();
     let requests = || cluster.statistics().requests();
     let before = requests();
     for number in 0..PARTS {
-        ours += time(|| {
+        ours += ms(|| {
             file.append(&part).unwrap();
             file.sync().unwrap();
         });
-        raw += time(|| (engine.raw_write)(number));
+        raw += ms(|| (engine.raw_write)(number));
     }
     drop(file);
-    let mb = (PARTS * part.len()) as f64 / 1e6;
-    let rate = |time: Duration| mb / time.as_secs_f64();
+    let kb = (PARTS * part.len()) as f64 / 1e3;
+    let rate = |ms: f64| kb / ms;
     println!(
         "{}: filling {:.0} MB/s, raw {:.0} MB/s: {:.2}x; {} requests in place of {PARTS}",
         engine.name,
@@ -74,12 +59,12 @@ pub(crate) fn content(engine: &mut Engine, fs: &RemoteFileSystem) {
     let reader = reader.unwrap();
     let mut buffer = vec![0; 256 << 10];
     let before = requests();
-    let ours = time(|| {
+    let ours = ms(|| {
         let mut file = reader.open_sequential(Path::new("table")).unwrap();
         while file.read(&mut buffer).unwrap() > 0 {}
     });
     let read = requests() - before;
-    let raw = time(|| assert_eq!((engine.raw_read)(), PARTS * part.len()));
+    let raw = ms(|| assert_eq!((engine.raw_read)(), PARTS * part.len()));
     println!(
         "{}: a scan {:.0} MB/s, raw {:.0} MB/s: {:.2}x; {read} requests in place of {PARTS}",
         engine.name,

@@ -34,7 +34,7 @@ pub fn catalogue(catalogue: &dyn Catalogue) -> Check {
     crossing(catalogue)?;
     clear(catalogue)?;
     expect(
-        keys(catalogue, &all(), 10)?.is_empty(),
+        keys_in(catalogue, &all(), 10)?.is_empty(),
         "a range that was deleted is empty",
     )
 }
@@ -98,7 +98,7 @@ fn rows(
 }
 
 /// The keys of a range, without what they have in common.
-fn keys(
+fn keys_in(
     catalogue: &dyn Catalogue,
     range: &Range<Vec<u8>>,
     rows_max: usize,
@@ -260,18 +260,18 @@ fn order_and_pages(catalogue: &dyn Catalogue) -> Check {
         put(catalogue, &[(rest, b"v")])?;
     }
     for rows_max in [1, 2, 8, 9, 10] {
-        let seen = self::keys(catalogue, &all(), rows_max)?;
+        let seen = keys_in(catalogue, &all(), rows_max)?;
         expect(seen == keys, "pages have all rows, in the order of bytes")?;
     }
-    let found = self::keys(catalogue, &(key(b"B")..key(b"aa")), 100)?;
+    let found = keys_in(catalogue, &(key(b"B")..key(b"aa")), 100)?;
     let wanted: [&[u8]; 3] = [b"B", b"a", b"a\0"];
     expect(found == wanted, "a range has its start and not its end")?;
     expect(
-        self::keys(catalogue, &(key(b"z")..key(b"z")), 10)?.is_empty(),
+        keys_in(catalogue, &(key(b"z")..key(b"z")), 10)?.is_empty(),
         "an empty range is empty",
     )?;
     expect(
-        self::keys(catalogue, &(key(b"z")..key(b"b")), 10)?.is_empty(),
+        keys_in(catalogue, &(key(b"z")..key(b"b")), 10)?.is_empty(),
         "so is one that ends before it starts",
     )?;
     clear(catalogue)
@@ -298,7 +298,7 @@ fn one_revision(catalogue: &dyn Catalogue) -> Check {
         "all pages of a snapshot are of one revision",
     )?;
     drop(snapshot);
-    let found = keys(catalogue, &all(), 10)?;
+    let found = keys_in(catalogue, &all(), 10)?;
     let wanted: [&[u8]; 3] = [b"a", b"b", b"bb"];
     expect(found == wanted, "the next snapshot sees what was committed")?;
     clear(catalogue)

@@ -12,7 +12,7 @@
 //!
 //! # Limits
 //! All rows of a namespace are read at one version when it is taken, one reply of 80 KB after the other. FoundationDB keeps a version for 5 seconds. So a namespace
-//! should stay below some hundred thousand rows: that many files, and pieces of files in the catalogue.
+//! should stay below some hundred thousand rows (an estimate): that many files, and pieces of files in the catalogue.
 //!
 //! # What was tested
 //! FoundationDB was never run with this: neither its server nor its client can be had where this is made. The tests run the real crate `foundationdb` on a double of

@@ -58,7 +58,7 @@ fn nonce() -> [u8; 16] {
 fn cluster(url: &str, request_time_max: Duration) -> larder_remote_files::Result<Cluster> {
     fn over<E: Catalogue + Blobs + 'static>(engine: E) -> Cluster {
         let engine = Arc::new(engine);
-        Cluster::new(engine.clone(), engine, Arc::new(SystemClock::new()), LEASE)
+        of_both(engine.clone(), engine)
     }
     #[cfg(feature = "s3")]
     if let Some((catalogue, content)) = url.split_once("?content=") {
@@ -85,6 +85,10 @@ fn cluster(url: &str, request_time_max: Duration) -> larder_remote_files::Result
     )?))
 }
 
+fn of_both(catalogue: Arc<dyn Catalogue>, blobs: Arc<dyn Blobs>) -> Cluster {
+    Cluster::new(catalogue, blobs, Arc::new(SystemClock::new()), LEASE)
+}
+
 fn etcd(url: &str, request_time_max: Duration) -> larder_remote_files::Result<Etcd> {
     let url = EtcdUrl::parse(url)?;
     // A room for each test, which run beside each other.
@@ -108,13 +112,7 @@ fn with_content(
     let url = S3Url::parse(&format!("s3://{bucket}"))?;
     let content = S3::connect(&url, options.request_time_max(request_time_max))?;
     let catalogue = etcd(catalogue, request_time_max)?;
-    let clock = Arc::new(SystemClock::new());
-    Ok(Cluster::new(
-        Arc::new(catalogue),
-        Arc::new(content),
-        clock,
-        LEASE,
-    ))
+    Ok(of_both(Arc::new(catalogue), Arc::new(content)))
 }
 
 /// The file in which Ceph's library notes connections that it cuts, of a process that shall have such.

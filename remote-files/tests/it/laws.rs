@@ -10,12 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// The tests of a real engine: of settings that a function makes, `None` if there is no server here, and with so many batches of processes that die.
-#[cfg(any(
-    feature = "postgres",
-    feature = "etcd",
-    feature = "rados",
-    feature = "foundationdb"
-))]
+#[cfg(feature = "engine")]
 macro_rules! of_engine {
     ($setting:path, $batches:literal) => {
         #[test]
@@ -55,33 +50,18 @@ macro_rules! of_engine {
         }
     };
 }
-#[cfg(any(
-    feature = "postgres",
-    feature = "etcd",
-    feature = "rados",
-    feature = "foundationdb"
-))]
+#[cfg(feature = "engine")]
 pub(crate) use of_engine;
 
 /// Catalogue and blobs.
-#[cfg(any(
-    feature = "postgres",
-    feature = "etcd",
-    feature = "rados",
-    feature = "foundationdb"
-))]
+#[cfg(feature = "engine")]
 pub(crate) fn contracts(setting: &Setting) {
     larder_remote_files::conformance::catalogue(&*setting.catalogue).unwrap();
     larder_remote_files::conformance::blobs(&*setting.blobs, &namespace()).unwrap();
 }
 
 /// The file system, with chunks and delays of several sizes.
-#[cfg(any(
-    feature = "postgres",
-    feature = "etcd",
-    feature = "rados",
-    feature = "foundationdb"
-))]
+#[cfg(feature = "engine")]
 pub(crate) fn file_system(setting: &Setting) {
     for (chunk_len, inline_len_max, flush_delay) in [
         (4096, 100, Duration::ZERO),

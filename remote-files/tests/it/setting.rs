@@ -36,12 +36,7 @@ impl Setting {
     }
 
     /// A client of a real server. Leases are short: what is taken over is dead.
-    #[cfg(any(
-        feature = "postgres",
-        feature = "etcd",
-        feature = "rados",
-        feature = "foundationdb"
-    ))]
+    #[cfg(feature = "engine")]
     pub(crate) fn of_server(client: impl Catalogue + Blobs + 'static) -> Setting {
         let client = Arc::new(client);
         Setting {
@@ -59,12 +54,7 @@ impl Setting {
     }
 
     /// The session of another process.
-    #[cfg(any(
-        feature = "postgres",
-        feature = "etcd",
-        feature = "rados",
-        feature = "foundationdb"
-    ))]
+    #[cfg(feature = "engine")]
     pub(crate) fn session(&self) -> Session {
         self.session_of(&self.cluster()).unwrap()
     }
