@@ -60,6 +60,11 @@ impl ChunkCache {
         Some(Arc::clone(chunk))
     }
 
+    /// Whether the cache has some of the chunk.
+    pub(crate) fn has(&self, blob: u64, number: u64) -> bool {
+        self.state().chunks.contains_key(&(blob, number))
+    }
+
     pub(crate) fn put(&self, blob: u64, number: u64, chunk: Arc<[u8]>) {
         let mut guard = self.state();
         let state = &mut *guard;

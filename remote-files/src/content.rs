@@ -34,6 +34,12 @@ impl Extent {
         (SPAN_LEN_MAX / (self.chunk_len + frame::FRAME_LEN as u64)).max(1)
     }
 
+    /// The chunk behind the call that has this one, of what was written in bulk.
+    pub(crate) fn end_of_call(&self, number: u64) -> u64 {
+        let of_one_call = self.chunks_max();
+        (number / of_one_call + 1).saturating_mul(of_one_call)
+    }
+
     /// How many chunks there are.
     pub(crate) fn chunk_count(&self) -> u64 {
         self.size.div_ceil(self.chunk_len)

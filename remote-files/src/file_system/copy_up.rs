@@ -4,7 +4,8 @@
 //! is therefore copied when it is written again after it was closed, and when it is cut off. Both are rare: logs and
 //! tables are written from beginning to end.
 
-use super::read::{Course, FileSource};
+use super::course::Course;
+use super::read::FileSource;
 use super::tail::Live;
 use super::{Shared, locked};
 use crate::blobs::SPAN_LEN_MAX;

@@ -2,6 +2,7 @@
 
 mod collect;
 mod copy_up;
+mod course;
 mod lock;
 mod names;
 mod read;
@@ -39,6 +40,9 @@ pub struct Options {
     pub grace: Duration,
     /// Bytes of chunks that are kept in memory.
     pub cache_len_max: usize,
+    /// How many requests fetch content at once, of a file that is read in order: one for what is asked for, and the others for what follows, each on
+    /// a thread of its own. 0 and 1: no thread is started.
+    pub fetches_at_once: usize,
 }
 
 impl Options {
@@ -54,6 +58,7 @@ impl Default for Options {
             flush_delay: Duration::from_millis(200),
             grace: Duration::from_secs(60),
             cache_len_max: 32 << 20,
+            fetches_at_once: 3,
         }
     }
 }
@@ -101,6 +106,8 @@ pub(crate) struct Shared {
     orphans: Mutex<Orphans>,
     /// Whether content lies where this process looks, once that is known.
     is_placed: AtomicBool,
+    /// How many chunks a scan of a file has last fetched at once, until one goes on at the start of another.
+    scan_ahead: AtomicU64,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -159,6 +166,7 @@ impl RemoteFileSystem {
                 open: Mutex::default(),
                 locks: Mutex::default(),
                 orphans: Mutex::default(),
+                scan_ahead: AtomicU64::new(0),
             }),
         }
     }

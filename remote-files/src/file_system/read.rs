@@ -1,20 +1,18 @@
 //! The handles that read a file.
 
+use super::course::{Course, Sent};
 use super::tail::Live;
 use super::{Hold, Shared};
 use crate::catalogue::Row;
-use crate::content::Extent;
+use crate::content::{Extent, Source};
 use crate::content_place;
 use larder_leveldb::storage::{RandomFile, SequentialFile};
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// How many chunks the first read of a file spans that is read from its start, and how many times as many each next one: both together are what one call
-/// has, of chunks of the usual length.
-const FIRST_AHEAD: u64 = 3;
-const AHEAD_GROWTH: u64 = 4;
+use std::sync::atomic::Ordering;
+use std::thread;
 
 /// Where a file's content comes from.
 #[derive(Clone, Debug)]
@@ -97,18 +95,29 @@ impl Shared {
         let len = extent.chunk_len.min(extent.size - start) as usize;
         if let Some(chunk) = self.cache.get(extent.blob, number, len) {
             self.cluster.counters().cache_hits.add(1);
+            self.send_ahead(extent, number, course);
             return Ok(chunk);
         }
         self.cluster.counters().cache_misses.add(1);
-        let ahead = course.ahead(number);
+        // What has failed is asked for again: if it fails then, too, the error is what the caller gets.
+        if let Some((chunks, Ok(content))) = course.land(number)
+            && let Some(chunk) = self.keep_chunks(extent, &chunks, &content, number)
+            && chunk.len() >= len
+        {
+            self.send_ahead(extent, number, course);
+            return Ok(chunk);
+        }
+        let ahead = match number {
+            0 => course.ahead(number).max(course.carried(&self.scan_ahead)),
+            _ => course.ahead(number),
+        };
         // Half of the cache at most: what is read ahead must still be there when it is asked for.
-        let fitting =
-            (self.options.cache_len_max as u64 / extent.chunk_len / 2).min(extent.chunks_max());
+        let fitting = self.chunks_ahead_max(extent).min(extent.chunks_max());
         let end = number.saturating_add(ahead.clamp(1, fitting.max(1)));
         // What was written in bulk is in calls of so many chunks from the file's beginning, each an object where blobs are objects: one that is read is not read
         // together with a part of the next.
         let of_one_call = extent.chunks_max();
-        let end = end.min((number / of_one_call + 1).saturating_mul(of_one_call));
+        let end = end.min(extent.end_of_call(number));
         // A table is read from its end, and its index lies there: a short last chunk comes with the one before it.
         let is_short_end = end >= extent.chunk_count() && (len as u64) < extent.chunk_len;
         let is_alone = ahead <= 1 && number > 0 && fitting > 1;
@@ -121,65 +130,79 @@ impl Shared {
             content_place::of_reading(&self.cluster, &self.keys, &self.namespace)?;
             self.is_placed.store(true, Ordering::Relaxed);
         }
+        course.begins(ahead, chunks.end, ahead >= of_one_call);
+        course.carry(&self.scan_ahead);
+        self.send_ahead(extent, number, course);
         let content = self.source().read(extent, chunks.clone())?;
-        course.fetched(ahead, chunks.end);
+        let chunk = self.keep_chunks(extent, &chunks, &content, number);
+        chunk.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Puts chunks into the cache: this one of them.
+    fn keep_chunks(
+        &self,
+        extent: &Extent,
+        chunks: &Range<u64>,
+        content: &[u8],
+        number: u64,
+    ) -> Option<Arc<[u8]>> {
         let mut wanted = None;
-        for (i, bytes) in content.chunks(extent.chunk_len as usize).enumerate() {
+        for (at, bytes) in chunks
+            .clone()
+            .zip(content.chunks(extent.chunk_len as usize))
+        {
             let chunk: Arc<[u8]> = bytes.into();
-            let at = from + i as u64;
             self.cache.put(extent.blob, at, Arc::clone(&chunk));
             if at == number {
                 wanted = Some(chunk);
             }
         }
-        wanted.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        wanted
     }
-}
 
-/// How a file was fetched up to now, for how much of it is fetched next.
-#[derive(Debug)]
-pub(super) struct Course {
-    /// Whether it is read from its start to its end.
-    is_whole: bool,
-    /// The chunk behind those that were fetched last, and how many were asked for.
-    end: AtomicU64,
-    ahead: AtomicU64,
-}
+    /// How many chunks may be fetched before they are asked for.
+    fn chunks_ahead_max(&self, extent: &Extent) -> u64 {
+        self.options.cache_len_max as u64 / extent.chunk_len / 2
+    }
 
-impl Course {
-    /// The course of a file that is read from its start to its end.
-    pub(super) fn whole() -> Course {
-        Course {
-            is_whole: true,
-            end: AtomicU64::new(0),
-            ahead: AtomicU64::new(0),
+    /// Sends for the calls behind this chunk's, if the file is read in order: as many as may be on their way at once.
+    fn send_ahead(&self, extent: &Extent, number: u64, course: &Course) {
+        let of_one_call = extent.chunks_max();
+        let fitting = self.chunks_ahead_max(extent) / of_one_call;
+        let at_once = (self.options.fetches_at_once as u64).min(fitting);
+        if at_once <= 1 {
+            return;
         }
+        let until = (number / of_one_call).saturating_add(at_once);
+        let until = until.saturating_mul(of_one_call).min(extent.chunk_count());
+        course.send(until, |next| {
+            let mut end = extent.end_of_call(next).min(extent.chunk_count());
+            let after = end;
+            // A table's end was read when it was opened.
+            while end > next && self.cache.has(extent.blob, end - 1) {
+                end -= 1;
+            }
+            let sent = (next < end).then(|| self.fetch(*extent, next..end));
+            (after, sent)
+        });
     }
 
-    /// The course of a file that is read anywhere.
-    fn anywhere() -> Course {
-        Course {
-            is_whole: false,
-            end: AtomicU64::new(u64::MAX),
-            ahead: AtomicU64::new(0),
-        }
-    }
-
-    /// How many chunks to fetch if this one is not in memory: more and more as long as each is the one behind the last. What a reader asks for says
-    /// less: a scan of a table begins its next part a little before the last one's end.
-    fn ahead(&self, number: u64) -> u64 {
-        let last = self.ahead.load(Ordering::Relaxed);
-        match self.is_whole {
-            true if last == 0 => FIRST_AHEAD,
-            true => last * AHEAD_GROWTH,
-            false if self.end.load(Ordering::Relaxed) == number => last * 2,
-            false => 1,
-        }
-    }
-
-    fn fetched(&self, ahead: u64, end: u64) {
-        self.ahead.store(ahead.min(1 << 16), Ordering::Relaxed);
-        self.end.store(end, Ordering::Relaxed);
+    /// Fetches chunks on a thread of its own. It comes to an end by itself: the engine's client gives up what takes too long.
+    fn fetch(&self, extent: Extent, chunks: Range<u64>) -> io::Result<Sent> {
+        let cluster = self.cluster.clone();
+        let namespace = self.namespace.clone();
+        let keys = self.keys.clone();
+        let asked = chunks.clone();
+        let read = move || {
+            let source = Source {
+                cluster: &cluster,
+                namespace: &namespace,
+                keys: &keys,
+            };
+            source.read(&extent, asked)
+        };
+        let thread = thread::Builder::new().name("larder fetch".to_owned());
+        Ok((chunks, thread.spawn(read)?))
     }
 }
 

@@ -7,6 +7,7 @@
     reason = "helpers of tests fail like tests"
 )]
 
+mod ahead;
 mod conformance;
 mod content_place;
 mod databases;

@@ -44,6 +44,8 @@ impl Setting {
                 flush_delay: delay,
                 grace: GRACE,
                 inline_len_max: [0, 40, 1000][(seed / 2 % 3) as usize],
+                // Threads have no place in a schedule.
+                fetches_at_once: 1,
                 ..options()
             },
             per_mille: [0, 20, 150][(seed / 6 % 3) as usize],
