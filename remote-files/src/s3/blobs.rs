@@ -78,6 +78,7 @@ impl S3 {
     /// The objects of a blob, which are remembered.
     fn objects(&self, namespace: &Namespace, blob: u64) -> Result<Objects> {
         let before = self.names_of_blob(namespace, blob);
+        let listing = self.shared.index.list(namespace, blob);
         let (mut objects, mut page_token) = (Vec::new(), None);
         loop {
             let options = PaginatedListOptions {
@@ -96,9 +97,7 @@ impl S3 {
         }
         objects.sort_by_key(|object| object.first);
         let objects = Arc::new(objects);
-        self.shared
-            .index
-            .listed(namespace, blob, Arc::clone(&objects));
+        listing.shows(Arc::clone(&objects));
         Ok(objects)
     }
 

@@ -22,22 +22,52 @@ pub(super) struct Index {
 
 #[derive(Debug, Default)]
 struct Known {
-    blobs: HashMap<(Namespace, u64), Objects>,
+    blobs: HashMap<Blob, Objects>,
     count: usize,
+    /// Blobs that are being listed, by the number of the listing; and whether something was written to them meanwhile.
+    listings: HashMap<u64, (Blob, bool)>,
+    next_listing: u64,
+}
+
+/// A blob.
+type Blob = (Namespace, u64);
+
+/// A listing that has begun. What it shows is remembered if nothing was written to the blob meanwhile: that may not be in it.
+#[derive(Debug)]
+pub(super) struct Listing<'a> {
+    index: &'a Index,
+    number: u64,
+}
+
+impl Listing<'_> {
+    /// What it has shown.
+    pub(super) fn shows(self, objects: Objects) {
+        let mut known = self.index.known();
+        if let Some((blob, false)) = known.listings.remove(&self.number) {
+            known.put(blob, objects);
+        }
+    }
+}
+
+impl Drop for Listing<'_> {
+    fn drop(&mut self) {
+        self.index.known().listings.remove(&self.number);
+    }
 }
 
 impl Known {
-    fn remove(&mut self, blob: &(Namespace, u64)) -> Option<Objects> {
+    fn remove(&mut self, blob: &Blob) -> Option<Objects> {
         let objects = self.blobs.remove(blob)?;
         self.count -= objects.len();
         Some(objects)
     }
 
-    fn put(&mut self, blob: (Namespace, u64), objects: Objects) {
+    fn put(&mut self, blob: Blob, objects: Objects) {
         self.remove(&blob);
         if self.count + objects.len() > OBJECTS_MAX {
             // What is needed again is listed again.
-            *self = Known::default();
+            self.blobs.clear();
+            self.count = 0;
         }
         if objects.len() <= OBJECTS_MAX {
             self.count += objects.len();
@@ -59,15 +89,26 @@ impl Index {
         (last.first >= end).then(|| Arc::clone(objects))
     }
 
-    /// What a listing has shown.
-    pub(super) fn listed(&self, namespace: &Namespace, blob: u64, objects: Objects) {
-        self.known().put((namespace.clone(), blob), objects);
+    /// A listing of a blob begins.
+    pub(super) fn list(&self, namespace: &Namespace, blob: u64) -> Listing<'_> {
+        let mut known = self.known();
+        let number = known.next_listing;
+        known.next_listing += 1;
+        let blob = (namespace.clone(), blob);
+        known.listings.insert(number, (blob, false));
+        Listing {
+            index: self,
+            number,
+        }
     }
 
     /// An object that this client has written.
     pub(super) fn written(&self, namespace: &Namespace, blob: u64, object: Object) {
         let mut known = self.known();
         let key = (namespace.clone(), blob);
+        for (listed, is_old) in known.listings.values_mut() {
+            *is_old |= *listed == key;
+        }
         let objects = match known.remove(&key) {
             Some(objects) => objects,
             // The first one of a blob is all of it.
@@ -120,9 +161,29 @@ mod tests {
         assert_eq!(firsts(index.below(&name, 1, 10)), None);
         index.forget(&name, 1);
         assert_eq!(firsts(index.below(&name, 1, 0)), None);
-        index.listed(&name, 1, Arc::new(vec![object(3), object(4)]));
+        index
+            .list(&name, 1)
+            .shows(Arc::new(vec![object(3), object(4)]));
         assert_eq!(firsts(index.below(&name, 1, 4)), Some(vec![3, 4]));
         assert_eq!(firsts(index.below(&name, 2, 4)), None);
+    }
+
+    #[test]
+    fn a_listing_during_which_something_was_written_is_not_remembered() {
+        let (index, name) = (Index::default(), Namespace::new("n").unwrap());
+        let listing = index.list(&name, 1);
+        let other = index.list(&name, 2);
+        // It is not known what is before it, so it is not noted.
+        index.written(&name, 1, object(5));
+        listing.shows(Arc::new(vec![object(0), object(3)]));
+        other.shows(Arc::new(vec![object(0), object(3)]));
+        index.written(&name, 1, object(9));
+        assert_eq!(firsts(index.below(&name, 1, 9)), None);
+        index.written(&name, 2, object(9));
+        assert_eq!(firsts(index.below(&name, 2, 9)), Some(vec![0, 3, 9]));
+        // One that was given up leaves nothing.
+        drop(index.list(&name, 3));
+        assert!(index.known().listings.is_empty());
     }
 
     #[test]
@@ -130,15 +191,12 @@ mod tests {
         let (index, name) = (Index::default(), Namespace::new("n").unwrap());
         for blob in 0..5 {
             let objects: Vec<Object> = (0..30_000).map(object).collect();
-            index.listed(&name, blob, Arc::new(objects));
+            index.list(&name, blob).shows(Arc::new(objects));
             assert!(index.known().count <= OBJECTS_MAX);
         }
         assert_eq!(index.known().blobs.len(), 2);
-        index.listed(
-            &name,
-            9,
-            Arc::new((0..OBJECTS_MAX as u64 + 1).map(object).collect()),
-        );
+        let objects = (0..OBJECTS_MAX as u64 + 1).map(object).collect();
+        index.list(&name, 9).shows(Arc::new(objects));
         assert_eq!(index.known().blobs.len(), 0);
     }
 }
