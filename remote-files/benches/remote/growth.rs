@@ -21,7 +21,7 @@ pub(crate) const CHILD: &str = "--growth-of";
 /// The word for the local disk.
 const DISK: &str = "disk";
 /// What is measured without a word.
-const ENGINES: [&str; 4] = ["postgres", "rados", "s3", DISK];
+const ENGINES: [&str; 4] = [DISK, "postgres", "rados", "s3"];
 /// Megabytes.
 const SIZES: [u32; 6] = [10, 30, 100, 300, 1000, 2000];
 /// Records of a megabyte.
@@ -67,20 +67,25 @@ pub(crate) fn run(words: &[String]) {
     } else {
         asked
     };
+    let svg = words.iter().find(|word| word.ends_with(".svg"));
     let mut found = Vec::new();
     for engine in asked {
-        if let Some((name, costs)) = of_process(engine, &sizes) {
-            found.push((name, costs));
-        }
-    }
-    let svg = words.iter().find(|word| word.ends_with(".svg"));
-    if let Some(svg) = svg {
-        plot(Path::new(svg), &sizes, &found);
+        of_process(engine, &sizes, &mut found, |found| {
+            // After each row: the last sizes take long, and what has come by then is worth having.
+            if let Some(svg) = svg {
+                plot(Path::new(svg), &sizes, found);
+            }
+        });
     }
 }
 
-/// What a process finds, printed as it comes: the engine's name and the rows of each size. `None` if it has no server.
-fn of_process(engine: &str, sizes: &[u32]) -> Option<(String, Vec<Costs>)> {
+/// Adds what a process finds, and prints it as it comes: the engine's name, if it has a server, and the rows of each size. `has_come` is called for each.
+fn of_process(
+    engine: &str,
+    sizes: &[u32],
+    found: &mut Vec<(String, Vec<Costs>)>,
+    has_come: impl Fn(&[(String, Vec<Costs>)]),
+) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([CHILD, engine])
         .args(sizes.iter().map(u32::to_string))
@@ -88,21 +93,23 @@ fn of_process(engine: &str, sizes: &[u32]) -> Option<(String, Vec<Costs>)> {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let name = lines.next().map(Result::unwrap);
-    if let Some(name) = &name {
+    if let Some(name) = lines.next() {
+        let name = name.unwrap();
         println!("| {name} | {} |", ROWS.join(" | "));
         println!("|{}", "---|".repeat(ROWS.len() + 1));
+        found.push((name, Vec::new()));
     }
-    let mut all = Vec::new();
     for (line, mb) in lines.zip(sizes) {
         let costs: Costs = serde_json::from_str(&line.unwrap()).unwrap();
         let cells = costs.map(|cost| cost.map_or_else(|| "–".to_owned(), digits));
         println!("| {mb} MB | {} |", cells.join(" | "));
-        all.push(costs);
+        if let Some((_, all)) = found.last_mut() {
+            all.push(costs);
+        }
+        has_come(found);
     }
     let status = child.wait().unwrap();
     assert!(status.success(), "{engine}: {status}");
-    name.map(|name| (name, all))
 }
 
 /// What that process does: prints the engine's name, and a line of JSON for each size.
