@@ -60,9 +60,11 @@ impl ChunkCache {
         Some(Arc::clone(chunk))
     }
 
-    /// Whether the cache has some of the chunk.
-    pub(crate) fn has(&self, blob: u64, number: u64) -> bool {
-        self.state().chunks.contains_key(&(blob, number))
+    /// Whether the cache has so many bytes of the chunk.
+    pub(crate) fn has(&self, blob: u64, number: u64, len_min: usize) -> bool {
+        let state = self.state();
+        let chunk = state.chunks.get(&(blob, number));
+        chunk.is_some_and(|(chunk, _)| chunk.len() >= len_min)
     }
 
     pub(crate) fn put(&self, blob: u64, number: u64, chunk: Arc<[u8]>) {

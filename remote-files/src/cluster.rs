@@ -9,11 +9,15 @@ use crate::namespace::Namespace;
 use crate::statistics::{Counters, Statistics};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How long the first pause before another attempt is; each next one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// So many requests at once for what was not asked for yet. PostgreSQL's client has eight connections, and leases are to be renewed by one of them.
+const FETCHES_MAX: usize = 6;
 
 /// A connection to a cluster. Clones are the same.
 #[derive(Clone, Debug)]
@@ -28,6 +32,18 @@ struct Inner {
     clock: Arc<dyn Clock>,
     patience: Duration,
     counters: Counters,
+    /// Requests for what was not asked for yet.
+    fetches: AtomicUsize,
+}
+
+/// A request for what was not asked for yet: for as long as it lasts.
+#[derive(Debug)]
+pub(crate) struct FetchPermit(Cluster);
+
+impl Drop for FetchPermit {
+    fn drop(&mut self) {
+        self.0.inner.fetches.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What an [`exchange`](Cluster::exchange) came to.
@@ -53,6 +69,7 @@ impl Cluster {
                 clock,
                 patience,
                 counters: Counters::default(),
+                fetches: AtomicUsize::new(0),
             }),
         }
     }
@@ -272,15 +289,31 @@ impl Cluster {
         blob: u64,
         offsets: Range<u64>,
     ) -> Result<Vec<Segment>> {
-        let segments = self.patiently(|| {
-            self.inner.counters.blob_reads.add(1);
-            self.request("read", || {
-                self.inner.blobs.read(namespace, blob, offsets.clone())
-            })
-        })?;
+        self.patiently(|| self.segments_once(namespace, blob, offsets.clone()))
+    }
+
+    /// What [`segments`](Cluster::segments) gives, by one request, which is not made again.
+    pub(crate) fn segments_once(
+        &self,
+        namespace: &Namespace,
+        blob: u64,
+        offsets: Range<u64>,
+    ) -> Result<Vec<Segment>> {
+        let counters = &self.inner.counters;
+        counters.blob_reads.add(1);
+        let read = || self.inner.blobs.read(namespace, blob, offsets);
+        let segments = self.request("read", read)?;
         let len_bytes: usize = segments.iter().map(|segment| segment.bytes.len()).sum();
-        self.inner.counters.blob_read_bytes.add(len_bytes as u64);
+        counters.blob_read_bytes.add(len_bytes as u64);
         Ok(segments)
+    }
+
+    /// Permits a request for what was not asked for yet, unless there are enough of them.
+    pub(crate) fn permit_fetch(&self) -> Option<FetchPermit> {
+        let fetches = &self.inner.fetches;
+        let one_more = |fetches| (fetches < FETCHES_MAX).then_some(fetches + 1);
+        let permitted = fetches.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        permitted.ok().map(|_| FetchPermit(self.clone()))
     }
 
     pub(crate) fn delete_blob(&self, namespace: &Namespace, blob: u64) -> Result<()> {

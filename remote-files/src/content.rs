@@ -40,6 +40,20 @@ impl Extent {
         (number / of_one_call + 1).saturating_mul(of_one_call)
     }
 
+    /// How many chunks from the first on lie in the blob with all they have.
+    pub(crate) fn chunks_in_blob(&self) -> u64 {
+        match self.stored >= self.size {
+            true => self.chunk_count(),
+            false => self.stored / self.chunk_len,
+        }
+    }
+
+    /// The length of a chunk.
+    pub(crate) fn len_of(&self, number: u64) -> usize {
+        let start = number.saturating_mul(self.chunk_len);
+        self.chunk_len.min(self.size.saturating_sub(start)) as usize
+    }
+
     /// How many chunks there are.
     pub(crate) fn chunk_count(&self) -> u64 {
         self.size.div_ceil(self.chunk_len)
@@ -78,6 +92,18 @@ impl Source<'_> {
                 Error::new(ErrorKind::Gone, what)
             }),
         }
+    }
+
+    /// Like [`read`](Source::read), of chunks that lie in the blob: by one request, which is made once.
+    pub(crate) fn read_once(&self, extent: &Extent, chunks: Range<u64>) -> Result<Vec<u8>> {
+        let wanted = extent.bytes_of(&chunks);
+        let (cluster, namespace) = (self.cluster, self.namespace);
+        let mut pieces = Vec::new();
+        for segment in cluster.segments_once(namespace, extent.blob, wanted.clone())? {
+            let piece = frame::open(&segment.bytes, extent.blob, segment.offset)?;
+            pieces.push((segment.offset, piece.to_vec()));
+        }
+        covered(&mut pieces, &wanted).map_err(|_| Error::new(ErrorKind::Gone, "not all is there"))
     }
 
     /// The last chunk of a file and its number, of rows of the catalogue, if they are all of it.

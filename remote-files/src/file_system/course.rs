@@ -1,134 +1,166 @@
-//! How a file is read, and so what of it is fetched before it is asked for.
+//! How a file is read, and so how much of it is fetched at once.
 //!
-//! Of a file that is read in order more and more is fetched at once, up to what one call has. From then on the calls behind are on their way,
-//! too, while what has come is used: a gateway that answers after ten milliseconds else gives a hundred of them a second, however fast its disks are.
+//! Of a file that is read in order more and more is fetched, up to what one call has. From then on the calls behind are sent for while what has come is
+//! used: a gateway that answers after ten milliseconds else gives a hundred of them a second, however fast its disks are. A scan that has come to a file's end leaves word of
+//! how much it fetched, and goes on so in the next file.
 
 use super::locked;
-use crate::error::Result;
-use std::io;
-use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
 
-/// How many chunks the first read of a file spans that is read from its start, and how many times as many each next one: both together are what one call
-/// has, of chunks of the usual length.
+/// How many chunks the first read of a file spans that is read from its start, and how many times as many each next one of any file: both together are what one
+/// call has, of chunks of the usual length.
 const FIRST_AHEAD: u64 = 3;
 const AHEAD_GROWTH: u64 = 4;
 
-/// Chunks that are on their way, and what brings them.
-pub(super) type Sent = (Range<u64>, JoinHandle<Result<Vec<u8>>>);
+/// There is none.
+const NONE: u64 = u64::MAX;
 
-/// How a file was fetched up to now, for how much of it is fetched next.
+/// The course of a file.
 #[derive(Debug)]
 pub(super) struct Course {
     /// Whether it is read from its start to its end.
     is_whole: bool,
-    /// The chunk behind those that were fetched last, and how many were asked for.
-    end: AtomicU64,
-    ahead: AtomicU64,
-    pipe: Mutex<Pipe>,
+    run: Mutex<Run>,
+    /// What `run` has, to be looked at for each chunk that is in memory: how far was fetched if that is done in whole calls, else 0;
+    full_end: AtomicU64,
+    /// and the last chunk of the file that was not in memory, once the run has come to it.
+    last: AtomicU64,
 }
 
-/// What is on its way.
-#[derive(Debug, Default)]
-struct Pipe {
-    /// The first chunk that was not asked for; `None`: nothing is sent for.
-    next: Option<u64>,
-    sent: Vec<Sent>,
+/// Chunks that are read one behind the other, and those that are read here and there.
+#[derive(Debug)]
+struct Run {
+    /// The chunk behind what was fetched or sent for.
+    end: u64,
+    /// How many chunks were fetched at once; 0: there is no run.
+    ahead: u64,
+    /// The chunk behind the one that was fetched last by itself: a run begins with it.
+    single_end: u64,
+}
+
+/// How a chunk is fetched that is not in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fetch {
+    /// How many chunks at once.
+    pub(super) ahead: u64,
+    /// Whether the run goes on or begins with them.
+    pub(super) is_run: bool,
 }
 
 impl Course {
+    fn new(is_whole: bool) -> Course {
+        Course {
+            is_whole,
+            run: Mutex::new(Run {
+                end: if is_whole { 0 } else { NONE },
+                ahead: 0,
+                single_end: NONE,
+            }),
+            full_end: AtomicU64::new(0),
+            last: AtomicU64::new(NONE),
+        }
+    }
+
     /// The course of a file that is read from its start to its end.
     pub(super) fn whole() -> Course {
-        Course {
-            is_whole: true,
-            end: AtomicU64::new(0),
-            ahead: AtomicU64::new(0),
-            pipe: Mutex::default(),
-        }
+        Course::new(true)
     }
 
     /// The course of a file that is read anywhere.
     pub(super) fn anywhere() -> Course {
-        Course {
-            is_whole: false,
-            end: AtomicU64::new(u64::MAX),
-            ahead: AtomicU64::new(0),
-            pipe: Mutex::default(),
+        Course::new(false)
+    }
+
+    /// How to fetch a chunk, where one call has so many and `word` is what a scan has left. What a reader asks for says less: a scan of a table begins its
+    /// next part a little before the last one's end.
+    pub(super) fn fetch(&self, number: u64, of_one_call: u64, word: &AtomicU64) -> Fetch {
+        let run = &mut *locked(&self.run);
+        let is_run = true;
+        if number == run.end {
+            let ahead = match run.ahead {
+                0 => FIRST_AHEAD,
+                ahead => ahead * AHEAD_GROWTH,
+            };
+            return Fetch { ahead, is_run };
         }
-    }
-
-    /// How many chunks to fetch if this one is not in memory: more and more as long as each is the one behind the last. What a reader asks for says
-    /// less: a scan of a table begins its next part a little before the last one's end.
-    pub(super) fn ahead(&self, number: u64) -> u64 {
-        let last = self.ahead.load(Ordering::Relaxed);
-        match self.is_whole {
-            true if last == 0 => FIRST_AHEAD,
-            true => last * AHEAD_GROWTH,
-            false if self.end.load(Ordering::Relaxed) == number => last * 2,
-            false => 1,
+        if number == run.single_end {
+            let ahead = AHEAD_GROWTH;
+            return Fetch { ahead, is_run };
         }
-    }
-
-    /// Chunks are fetched now, as many as [`ahead`](Course::ahead) has said. If the course `is_full`, what follows may be sent for.
-    pub(super) fn begins(&self, ahead: u64, end: u64, is_full: bool) {
-        self.ahead.store(ahead.min(1 << 16), Ordering::Relaxed);
-        self.end.store(end, Ordering::Relaxed);
-        let pipe = &mut *locked(&self.pipe);
-        // The threads of what was sent for in vain come to their ends by themselves.
-        pipe.sent.clear();
-        pipe.next = is_full.then_some(end);
-    }
-
-    /// Leaves word of a scan for the next file that one goes on in.
-    pub(super) fn carry(&self, scan_ahead: &AtomicU64) {
-        let ahead = self.ahead.load(Ordering::Relaxed);
-        if !self.is_whole && ahead > 1 {
-            scan_ahead.store(ahead, Ordering::Relaxed);
-        }
-    }
-
-    /// How many chunks a scan has fetched at once that may go on at the start of this file.
-    pub(super) fn carried(&self, scan_ahead: &AtomicU64) -> u64 {
-        match self.is_whole {
-            true => 0,
-            false => scan_ahead.swap(0, Ordering::Relaxed),
-        }
-    }
-
-    /// Sends for what lies before `until` and was not asked for: `send` does so from a chunk on, and says behind which one to go on.
-    pub(super) fn send(
-        &self,
-        until: u64,
-        mut send: impl FnMut(u64) -> (u64, Option<io::Result<Sent>>),
-    ) {
-        let pipe = &mut *locked(&self.pipe);
-        while let Some(next) = pipe.next.filter(|next| *next < until) {
-            let (after, sent) = send(next);
-            match sent {
-                Some(Ok(sent)) => pipe.sent.push(sent),
-                // The system starts no thread: it goes without.
-                Some(Err(_)) => {
-                    pipe.next = None;
-                    return;
-                }
-                None => {}
+        if number == 0 && !self.is_whole {
+            let ahead = word.swap(0, Ordering::Relaxed);
+            if ahead > 0 {
+                return Fetch { ahead, is_run };
             }
-            pipe.next = Some(after);
-            self.end.store(after, Ordering::Relaxed);
+        }
+        let is_run = false;
+        // It was sent for and has not come, or has gone again.
+        let was_fetched = run.ahead >= of_one_call
+            && number < run.end
+            && run.end - number <= run.ahead.saturating_mul(AHEAD_GROWTH);
+        if was_fetched {
+            let ahead = of_one_call;
+            return Fetch { ahead, is_run };
+        }
+        run.single_end = number + 1;
+        Fetch { ahead: 1, is_run }
+    }
+
+    /// A run goes on to `end`, by calls of so many chunks. `last` is the last chunk of the file, if that is its end.
+    pub(super) fn goes_on(&self, fetch: Fetch, end: u64, of_one_call: u64, last: Option<u64>) {
+        let run = &mut *locked(&self.run);
+        run.ahead = fetch.ahead.min(of_one_call);
+        run.end = end;
+        let is_full = run.ahead >= of_one_call;
+        self.full_end
+            .store(if is_full { end } else { 0 }, Ordering::Relaxed);
+        self.last.store(last.unwrap_or(NONE), Ordering::Relaxed);
+    }
+
+    /// What was fetched for the run has not come.
+    pub(super) fn fails(&self) {
+        let run = &mut *locked(&self.run);
+        run.ahead = 0;
+        run.end = NONE;
+        self.full_end.store(0, Ordering::Relaxed);
+        self.last.store(NONE, Ordering::Relaxed);
+    }
+
+    /// Leaves word of a scan that has come to the last chunk of its file.
+    pub(super) fn reads(&self, number: u64, word: &AtomicU64) {
+        let last = self.last.load(Ordering::Relaxed);
+        if !self.is_whole && last != NONE && number >= last {
+            self.last.store(NONE, Ordering::Relaxed);
+            let ahead = locked(&self.run).ahead;
+            word.store(ahead, Ordering::Relaxed);
         }
     }
 
-    /// What was sent for and has this chunk, once it is there.
-    pub(super) fn land(&self, number: u64) -> Option<(Range<u64>, Result<Vec<u8>>)> {
-        let (chunks, thread) = {
-            let pipe = &mut *locked(&self.pipe);
-            let mut sent = pipe.sent.iter();
-            let at = sent.position(|(chunks, _)| chunks.contains(&number))?;
-            pipe.sent.remove(at)
-        };
-        // One that has panicked has brought nothing.
-        Some((chunks, thread.join().ok()?))
+    /// Whether chunks before `until` are to be sent for, of a run that has come to this one.
+    pub(super) fn is_behind(&self, number: u64, until: u64) -> bool {
+        let full_end = self.full_end.load(Ordering::Relaxed);
+        number < full_end && full_end < until
+    }
+
+    /// Sends for what lies before `until` and was not asked for, of a file whose chunks end at `count`. `send` does so from a chunk on, if it can: behind which
+    /// chunk to go on, and which one was not in memory last.
+    pub(super) fn send(&self, until: u64, count: u64, send: impl Fn(u64) -> Option<(u64, u64)>) {
+        let run = &mut *locked(&self.run);
+        let full_end = self.full_end.load(Ordering::Relaxed);
+        if full_end == 0 || full_end != run.end {
+            return;
+        }
+        let mut end = None;
+        while run.end < until
+            && let Some((after, last)) = send(run.end)
+        {
+            run.end = after;
+            end = Some(last).filter(|_| after >= count);
+        }
+        self.full_end.store(run.end, Ordering::Relaxed);
+        if let Some(last) = end {
+            self.last.store(last, Ordering::Relaxed);
+        }
     }
 }

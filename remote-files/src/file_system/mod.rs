@@ -3,6 +3,7 @@
 mod collect;
 mod copy_up;
 mod course;
+mod fetches;
 mod lock;
 mod names;
 mod read;
@@ -19,6 +20,7 @@ use crate::owner::Owner;
 use crate::row::CHUNK_LEN_MAX;
 use crate::session::Session;
 use collect::{DELETED_MAX, Orphans};
+use fetches::Fetches;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -41,7 +43,7 @@ pub struct Options {
     /// Bytes of chunks that are kept in memory.
     pub cache_len_max: usize,
     /// How many requests fetch content at once, of a file that is read in order: one for what is asked for, and the others for what follows, each on
-    /// a thread of its own. 0 and 1: no thread is started.
+    /// a thread that has ended when the file system is closed or dropped. A connection has six such threads at most, whatever is read. 0 and 1: none is started.
     pub fetches_at_once: usize,
 }
 
@@ -94,7 +96,7 @@ pub(crate) struct Shared {
     namespace: Namespace,
     keys: Keys,
     options: Options,
-    cache: ChunkCache,
+    cache: Arc<ChunkCache>,
     /// `None`: it only reads.
     owner: Option<Owner>,
     /// Files that are being written, by blob.
@@ -106,7 +108,8 @@ pub(crate) struct Shared {
     orphans: Mutex<Orphans>,
     /// Whether content lies where this process looks, once that is known.
     is_placed: AtomicBool,
-    /// How many chunks a scan of a file has last fetched at once, until one goes on at the start of another.
+    fetches: Fetches,
+    /// How many chunks a scan has fetched at once that has come to the end of its file, until one goes on at the start of another; else 0.
     scan_ahead: AtomicU64,
 }
 
@@ -157,7 +160,7 @@ impl RemoteFileSystem {
                 cluster: cluster.clone(),
                 namespace: namespace.clone(),
                 keys: Keys::new(namespace),
-                cache: ChunkCache::new(options.cache_len_max),
+                cache: Arc::new(ChunkCache::new(options.cache_len_max)),
                 // A process that has taken the namespace has looked.
                 is_placed: AtomicBool::new(owner.is_some()),
                 options,
@@ -166,6 +169,7 @@ impl RemoteFileSystem {
                 open: Mutex::default(),
                 locks: Mutex::default(),
                 orphans: Mutex::default(),
+                fetches: Fetches::default(),
                 scan_ahead: AtomicU64::new(0),
             }),
         }
@@ -254,6 +258,7 @@ impl Shared {
     }
 
     fn close(&self) -> io::Result<()> {
+        self.fetches.end();
         let Some(owner) = &self.owner else {
             return Ok(());
         };

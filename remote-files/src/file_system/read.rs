@@ -1,8 +1,9 @@
 //! The handles that read a file.
 
-use super::course::{Course, Sent};
+use super::course::Course;
 use super::tail::Live;
 use super::{Hold, Shared};
+use crate::cache::ChunkCache;
 use crate::catalogue::Row;
 use crate::content::{Extent, Source};
 use crate::content_place;
@@ -12,7 +13,6 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
 
 /// Where a file's content comes from.
 #[derive(Clone, Debug)]
@@ -91,73 +91,59 @@ impl Shared {
 
     /// A chunk, from the cache or from the engine, with those that follow if the file is read in order.
     fn chunk(&self, extent: &Extent, number: u64, course: &Course) -> io::Result<Arc<[u8]>> {
-        let start = number * extent.chunk_len;
-        let len = extent.chunk_len.min(extent.size - start) as usize;
-        if let Some(chunk) = self.cache.get(extent.blob, number, len) {
-            self.cluster.counters().cache_hits.add(1);
-            self.send_ahead(extent, number, course);
+        let len = extent.len_of(number);
+        let cached = || self.cache.get(extent.blob, number, len);
+        let found = cached();
+        let is_hit = found.is_some();
+        // What has not come with its thread is asked for here.
+        let found = found.or_else(|| {
+            self.fetches.wait(extent.blob, number);
+            cached()
+        });
+        let counters = self.cluster.counters();
+        match is_hit {
+            true => counters.cache_hits.add(1),
+            false => counters.cache_misses.add(1),
+        }
+        if let Some(chunk) = found {
+            self.go_on(extent, number, course);
             return Ok(chunk);
         }
-        self.cluster.counters().cache_misses.add(1);
-        // What has failed is asked for again: if it fails then, too, the error is what the caller gets.
-        if let Some((chunks, Ok(content))) = course.land(number)
-            && let Some(chunk) = self.keep_chunks(extent, &chunks, &content, number)
-            && chunk.len() >= len
-        {
-            self.send_ahead(extent, number, course);
-            return Ok(chunk);
-        }
-        let ahead = match number {
-            0 => course.ahead(number).max(course.carried(&self.scan_ahead)),
-            _ => course.ahead(number),
-        };
+        let of_one_call = extent.chunks_max();
+        let fetch = course.fetch(number, of_one_call, &self.scan_ahead);
         // Half of the cache at most: what is read ahead must still be there when it is asked for.
-        let fitting = self.chunks_ahead_max(extent).min(extent.chunks_max());
-        let end = number.saturating_add(ahead.clamp(1, fitting.max(1)));
+        let fitting = self.chunks_ahead_max(extent).min(of_one_call);
+        let end = number.saturating_add(fetch.ahead.clamp(1, fitting.max(1)));
         // What was written in bulk is in calls of so many chunks from the file's beginning, each an object where blobs are objects: one that is read is not read
         // together with a part of the next.
-        let of_one_call = extent.chunks_max();
-        let end = end.min(extent.end_of_call(number));
+        let count = extent.chunk_count();
+        let end = end.min(extent.end_of_call(number)).min(count);
+        let missing = self.missing(extent, number..end);
         // A table is read from its end, and its index lies there: a short last chunk comes with the one before it.
-        let is_short_end = end >= extent.chunk_count() && (len as u64) < extent.chunk_len;
-        let is_alone = ahead <= 1 && number > 0 && fitting > 1;
-        let from = match is_short_end && is_alone {
-            true => number - 1,
-            false => number,
+        let is_short_end = end >= count && (len as u64) < extent.chunk_len;
+        let is_alone = fetch.ahead <= 1 && number > 0 && fitting > 1;
+        let chunks = match is_short_end && is_alone {
+            true => number - 1..missing.end,
+            false => missing,
         };
-        let chunks = from..end.min(extent.chunk_count());
         if !self.is_placed.load(Ordering::Relaxed) {
             content_place::of_reading(&self.cluster, &self.keys, &self.namespace)?;
             self.is_placed.store(true, Ordering::Relaxed);
         }
-        course.begins(ahead, chunks.end, ahead >= of_one_call);
-        course.carry(&self.scan_ahead);
-        self.send_ahead(extent, number, course);
-        let content = self.source().read(extent, chunks.clone())?;
-        let chunk = self.keep_chunks(extent, &chunks, &content, number);
-        chunk.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
-    }
-
-    /// Puts chunks into the cache: this one of them.
-    fn keep_chunks(
-        &self,
-        extent: &Extent,
-        chunks: &Range<u64>,
-        content: &[u8],
-        number: u64,
-    ) -> Option<Arc<[u8]>> {
-        let mut wanted = None;
-        for (at, bytes) in chunks
-            .clone()
-            .zip(content.chunks(extent.chunk_len as usize))
-        {
-            let chunk: Arc<[u8]> = bytes.into();
-            self.cache.put(extent.blob, at, Arc::clone(&chunk));
-            if at == number {
-                wanted = Some(chunk);
-            }
+        if fetch.is_run {
+            let last = (end >= count).then_some(chunks.end - 1);
+            course.goes_on(fetch, end, of_one_call, last);
         }
-        wanted
+        self.go_on(extent, number, course);
+        let content = self.source().read(extent, chunks.clone());
+        if content.is_err() && fetch.is_run {
+            course.fails();
+        }
+        let content = content?;
+        let kept = keep_chunks(&self.cache, extent, &chunks, &content);
+        kept.into_iter()
+            .find_map(|(at, chunk)| (at == number).then_some(chunk))
+            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// How many chunks may be fetched before they are asked for.
@@ -165,45 +151,75 @@ impl Shared {
         self.options.cache_len_max as u64 / extent.chunk_len / 2
     }
 
-    /// Sends for the calls behind this chunk's, if the file is read in order: as many as may be on their way at once.
-    fn send_ahead(&self, extent: &Extent, number: u64, course: &Course) {
+    /// These chunks without those at their end that are in memory; the first one is meant in any case.
+    fn missing(&self, extent: &Extent, chunks: Range<u64>) -> Range<u64> {
+        let mut end = chunks.end;
+        let is_kept = |number: u64| self.cache.has(extent.blob, number, extent.len_of(number));
+        while end > chunks.start + 1 && is_kept(end - 1) {
+            end -= 1;
+        }
+        chunks.start..end
+    }
+
+    /// A file is read that has come to this chunk: if that is in order, sends for the calls behind its own, as many as may be under way for a file.
+    fn go_on(&self, extent: &Extent, number: u64, course: &Course) {
+        course.reads(number, &self.scan_ahead);
         let of_one_call = extent.chunks_max();
-        let fitting = self.chunks_ahead_max(extent) / of_one_call;
-        let at_once = (self.options.fetches_at_once as u64).min(fitting);
-        if at_once <= 1 {
+        // What lies in the catalogue is little, and asked for when it is needed.
+        let count = extent.chunks_in_blob();
+        let until = (number / of_one_call)
+            .saturating_add(self.options.fetches_at_once as u64)
+            .saturating_mul(of_one_call)
+            .min(count);
+        if self.options.fetches_at_once <= 1 || !course.is_behind(number, until) {
             return;
         }
-        let until = (number / of_one_call).saturating_add(at_once);
-        let until = until.saturating_mul(of_one_call).min(extent.chunk_count());
-        course.send(until, |next| {
-            let mut end = extent.end_of_call(next).min(extent.chunk_count());
-            let after = end;
-            // A table's end was read when it was opened.
-            while end > next && self.cache.has(extent.blob, end - 1) {
-                end -= 1;
-            }
-            let sent = (next < end).then(|| self.fetch(*extent, next..end));
-            (after, sent)
+        course.send(until, count, |next| {
+            let after = extent.end_of_call(next).min(count);
+            let missing = self.missing(extent, next..after);
+            let last = missing.end - 1;
+            self.send(*extent, missing).then_some((after, last))
         });
     }
 
-    /// Fetches chunks on a thread of its own. It comes to an end by itself: the engine's client gives up what takes too long.
-    fn fetch(&self, extent: Extent, chunks: Range<u64>) -> io::Result<Sent> {
-        let cluster = self.cluster.clone();
-        let namespace = self.namespace.clone();
-        let keys = self.keys.clone();
-        let asked = chunks.clone();
-        let read = move || {
+    /// Fetches chunks on a thread, unless too many are under way; whether they will come.
+    fn send(&self, extent: Extent, chunks: Range<u64>) -> bool {
+        // Half of the cache at most, over all files.
+        let parts_max = self.chunks_ahead_max(&extent) / extent.chunks_max();
+        let Some(permit) = self.cluster.permit_fetch() else {
+            return false;
+        };
+        let (cluster, namespace) = (self.cluster.clone(), self.namespace.clone());
+        let (keys, cache) = (self.keys.clone(), Arc::clone(&self.cache));
+        let part = (extent.blob, chunks.clone());
+        self.fetches.send(part, parts_max, move || {
             let source = Source {
                 cluster: &cluster,
                 namespace: &namespace,
                 keys: &keys,
             };
-            source.read(&extent, asked)
-        };
-        let thread = thread::Builder::new().name("larder fetch".to_owned());
-        Ok((chunks, thread.spawn(read)?))
+            if let Ok(content) = source.read_once(&extent, chunks.clone()) {
+                keep_chunks(&cache, &extent, &chunks, &content);
+            }
+            drop(permit);
+        })
     }
+}
+
+/// Puts chunks into the cache: each with its number.
+fn keep_chunks(
+    cache: &ChunkCache,
+    extent: &Extent,
+    chunks: &Range<u64>,
+    content: &[u8],
+) -> Vec<(u64, Arc<[u8]>)> {
+    let parts = content.chunks(extent.chunk_len as usize);
+    let kept = chunks.clone().zip(parts).map(|(at, bytes)| {
+        let chunk: Arc<[u8]> = bytes.into();
+        cache.put(extent.blob, at, Arc::clone(&chunk));
+        (at, chunk)
+    });
+    kept.collect()
 }
 
 /// A file that is read anywhere.
