@@ -60,6 +60,14 @@ pub trait RowIter: fmt::Debug + Send {
     fn key(&self) -> &[u8];
     /// The row's value; empty when not on a row.
     fn value(&self) -> &[u8];
+
+    /// Entries of indexes are wanted with their records from now on. A source that has both together brings them ([`record`](Self::record)).
+    fn bring_records(&mut self) {}
+
+    /// The value of the data row that this row of an index leads to, if it came with it: what a get of that row gives. `None`: it has to be asked.
+    fn record(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// Whether a row belongs to a record: neither to the store's metadata nor to a database's.

@@ -28,6 +28,10 @@ pub(crate) struct Cursor {
     is_valid: bool,
     key: Vec<u8>,
     value: Vec<u8>,
+    brings_records: bool,
+    /// The row of the record that the entry leads to, if it came with it.
+    record: Vec<u8>,
+    has_record: bool,
 }
 
 /// Where in its part.
@@ -54,6 +58,9 @@ impl Cursor {
             is_valid: false,
             key: Vec::new(),
             value: Vec::new(),
+            brings_records: false,
+            record: Vec::new(),
+            has_record: false,
         }
     }
 
@@ -128,6 +135,7 @@ impl Cursor {
 
     /// To the part's next row; whether there is one.
     fn advance_in(&mut self, part: &Part) -> Result<bool, Error> {
+        self.has_record = false;
         match (&mut self.inside, &part.content) {
             (Inside::Rows(at), Content::Rows(rows)) => {
                 let Some((key, value)) = at.and_then(|at| rows.get(at)) else {
@@ -146,7 +154,8 @@ impl Cursor {
                     let Some((place, included)) = from.take() else {
                         return Ok(false);
                     };
-                    match table.rows(&place, included, self.forward, *count) {
+                    let way = (included, self.forward);
+                    match table.rows(&place, way, *count, self.brings_records) {
                         Ok(found) => {
                             let Page {
                                 rows: found,
@@ -172,6 +181,7 @@ impl Cursor {
                     return Ok(false);
                 };
                 table.make(&found, &mut self.key, &mut self.value)?;
+                self.has_record = table.record_of(&found, &mut self.record);
                 Ok(true)
             }
             _ => Ok(false),
@@ -242,7 +252,7 @@ fn rest(table: &crate::parts::Table, place: &Place, forward: bool) -> VecDeque<F
     let mut from = (if forward { Place::Last } else { Place::First }, true);
     // One by one: of several together, all would be lost with the last.
     while kept < KEPT_BYTES_MAX
-        && let Ok(found) = table.rows(&from.0, from.1, !forward, 1)
+        && let Ok(found) = table.rows(&from.0, (from.1, !forward), 1, false)
         && let Some(mut found) = found.rows.into_iter().next()
     {
         // Many are kept: each value is read again.
@@ -304,6 +314,14 @@ impl RowIter for Cursor {
     fn value(&self) -> &[u8] {
         if self.is_valid { &self.value } else { &[] }
     }
+
+    fn bring_records(&mut self) {
+        self.brings_records = true;
+    }
+
+    fn record(&self) -> Option<&[u8]> {
+        (self.is_valid && self.has_record).then_some(&*self.record)
+    }
 }
 
 #[cfg(test)]
@@ -311,6 +329,9 @@ mod tests {
     use std::path::Path;
 
     use larder_backing_store::RowSource;
+    use larder_codec::KeyPrefix;
+    use larder_codec::row_key::RecordTable;
+    use larder_codec::versioned::IndexRow;
     use larder_fixtures::random::Random;
     use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
@@ -356,5 +377,45 @@ mod tests {
             let expected = at.map(|at| (&*all[at].0, &*all[at].1));
             assert_eq!(found, expected, "seed {seed}, step {step}");
         }
+    }
+
+    /// The store whose records come along with entries gives for each what a get of the record's row gives.
+    #[test]
+    fn records_that_come_along_are_those_that_a_get_gives() {
+        let fs: Arc<dyn FileSystem> = Arc::new(DiskFileSystem::new());
+        let (mut with, mut without) = (0, 0);
+        for name in ["s156-lite", "s156-odd", "s156-migrated"] {
+            let fixture = larder_fixtures::get(name).open();
+            let (rows, _, _) = crate::open::read(&fs, &fixture.sqlite(), Path::new("")).unwrap();
+            let mut cursor = rows.iter();
+            cursor.bring_records();
+            cursor.seek(&[0; 5]).unwrap();
+            let mut expected = Vec::new();
+            while cursor.valid() {
+                let (prefix, _) = KeyPrefix::decode(cursor.key()).unwrap();
+                let record = cursor.record().map(<[u8]>::to_vec);
+                let is_entry = prefix.index >= 30;
+                assert!(is_entry || record.is_none(), "{prefix:?}");
+                if is_entry {
+                    let entry = IndexRow::decode_exact(cursor.value()).unwrap();
+                    let (database, store) = (prefix.database_id(), prefix.object_store_id());
+                    let mut key = Vec::new();
+                    let table = RecordTable::Data.index_number();
+                    KeyPrefix::of_object_store(database.unwrap(), store.unwrap(), table)
+                        .encode(&mut key);
+                    entry.primary_key.encode(&mut key);
+                    let is_there = rows.get_into(&key, &mut expected).unwrap();
+                    match record {
+                        Some(record) => {
+                            assert!(is_there && record == expected, "{name}: {prefix:?}");
+                            with += 1;
+                        }
+                        None => without += 1,
+                    }
+                }
+                cursor.next().unwrap();
+            }
+        }
+        assert!(with > 50 && without == 0, "{with} {without}");
     }
 }

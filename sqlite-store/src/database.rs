@@ -32,6 +32,10 @@ const KILO_OPERATIONS_MAX: u32 = 1_000_000;
 /// A page takes no more rows when its values have so many bytes.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 
+/// Entries of indexes, each with the record that its row's id leads to if that has the key that the entry says.
+const ENTRIES_WITH_RECORDS: &str = "index_references AS entry LEFT JOIN records ON records.row_id = record_row_id \
+     AND records.object_store_id = entry.object_store_id AND records.key = entry.record_key";
+
 /// An open database file.
 #[derive(Debug)]
 pub(crate) struct Database {
@@ -55,7 +59,7 @@ pub(crate) struct Found {
     pub(crate) row_id: i64,
     /// The keys in LevelDB's coding, where a note says that there is -0 in them.
     pub(crate) exact: Option<ExactKeys>,
-    /// The value of a record, if it was read with the key.
+    /// The value of a record, or in an index the one of the record that the entry leads to, if it was read with the key.
     pub(crate) value: Option<Packed>,
 }
 
@@ -138,24 +142,26 @@ impl Database {
         sql::error(&self.path, error)
     }
 
-    /// So many rows at most from a place on, in a direction; those at the place itself only if it is `included`. Records come with their values, if all of the page
-    /// can be read.
+    /// So many rows at most from a place on, in a direction; those at the place itself only if it is `included`. Records come with their values, and with
+    /// `brings_records` entries of an index with those of their records, if all of the page can be read.
     pub(crate) fn rows(
         &self,
         walk: Walk,
         from: &Place,
-        included: bool,
-        forward: bool,
+        (included, forward): (bool, bool),
         count: usize,
+        brings_records: bool,
     ) -> Result<Page, Error> {
         let page = |with_values| self.page(walk, from, (included, forward), count, with_values);
-        match walk.kind {
-            Kind::Data => match page(true) {
-                // One by one, what is damaged is lost alone.
-                Err(error) if error.kind() == ErrorKind::Corruption => page(false),
-                page => page,
-            },
-            _ => page(false),
+        let has_values = match walk.kind {
+            Kind::Data => true,
+            Kind::Index(_) => brings_records,
+            Kind::Exists | Kind::ExternalObjects => false,
+        };
+        match page(has_values) {
+            // One by one, what is damaged is lost alone.
+            Err(error) if has_values && error.kind() == ErrorKind::Corruption => page(false),
+            page => page,
         }
     }
 
@@ -170,7 +176,18 @@ impl Database {
         let mut values: Vec<Value> = vec![walk.object_store.into()];
         let is_index = matches!(walk.kind, Kind::Index(_));
         let (columns, table) = match walk.kind {
-            Kind::Index(_) => ("key, record_key, record_row_id", "index_references"),
+            Kind::Index(_) if with_values && self.has_compression => (
+                "entry.key, entry.record_key, record_row_id, value, compression_type",
+                ENTRIES_WITH_RECORDS,
+            ),
+            Kind::Index(_) if with_values => (
+                "entry.key, entry.record_key, record_row_id, value, 0",
+                ENTRIES_WITH_RECORDS,
+            ),
+            Kind::Index(_) => (
+                "entry.key, entry.record_key, record_row_id",
+                "index_references AS entry",
+            ),
             _ if !with_values => ("key, x'', row_id", "records"),
             _ if self.has_compression => ("key, x'', row_id, value, compression_type", "records"),
             _ => ("key, x'', row_id, value, 0", "records"),
@@ -185,7 +202,9 @@ impl Database {
             }
             Kind::Data | Kind::Exists => "",
         };
-        let Some(within) = within(from, included, forward, is_index, &mut values) else {
+        // Records have columns of these names, too.
+        let of = if is_index { "entry." } else { "" };
+        let Some(within) = within(from, (included, forward), is_index, &mut values) else {
             return Ok(Page {
                 rows: Vec::new(),
                 is_last: true,
@@ -193,11 +212,11 @@ impl Database {
         };
         let way = if forward { "ASC" } else { "DESC" };
         let order = match is_index {
-            true => format!("key {way}, record_key {way}"),
+            true => format!("entry.key {way}, entry.record_key {way}"),
             false => format!("key {way}"),
         };
         let sql = format!(
-            "SELECT {columns} FROM {table} WHERE object_store_id = ?1{among}{within} ORDER BY {order} LIMIT {count}"
+            "SELECT {columns} FROM {table} WHERE {of}object_store_id = ?1{among}{within} ORDER BY {order} LIMIT {count}"
         );
         self.ask(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
@@ -207,6 +226,8 @@ impl Database {
                 && let Some(row) = rows.next()?
             {
                 let value = match with_values {
+                    // An entry whose record is not there, or is not the one with its key.
+                    true if is_index && row.get_ref(3)? == ValueRef::Null => None,
                     true => Some(Packed {
                         bytes: bytes(row.get_ref(3)?)?,
                         compression: row.get(4)?,
@@ -457,12 +478,12 @@ fn bytes(value: ValueRef<'_>) -> rusqlite::Result<Vec<u8>> {
 /// The condition that rows lie from a place on, with its values; nothing if none does.
 fn within(
     from: &Place,
-    included: bool,
-    forward: bool,
+    (included, forward): (bool, bool),
     is_index: bool,
     values: &mut Vec<Value>,
 ) -> Option<String> {
     let at = values.len() + 1;
+    let of = if is_index { "entry." } else { "" };
     let (less, greater) = match forward {
         true => (">", ">="),
         false => ("<", "<="),
@@ -474,11 +495,11 @@ fn within(
         // Going forward from before a key takes its rows in; going backward it does not. Behind it is the other way round.
         Place::Before(key) => {
             values.push(key.clone().into());
-            format!(" AND key {} ?{at}", if forward { ">=" } else { "<" })
+            format!(" AND {of}key {} ?{at}", if forward { ">=" } else { "<" })
         }
         Place::Behind(key) => {
             values.push(key.clone().into());
-            format!(" AND key {} ?{at}", if forward { ">" } else { "<=" })
+            format!(" AND {of}key {} ?{at}", if forward { ">" } else { "<=" })
         }
         Place::At(key, record_key) => {
             values.push(key.clone().into());
@@ -487,7 +508,10 @@ fn within(
                 return Some(format!(" AND key {than} ?{at}"));
             }
             values.push(record_key.clone().into());
-            format!(" AND (key, record_key) {than} (?{at}, ?{})", at + 1)
+            format!(
+                " AND (entry.key, entry.record_key) {than} (?{at}, ?{})",
+                at + 1
+            )
         }
     })
 }

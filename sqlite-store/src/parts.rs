@@ -142,12 +142,27 @@ impl Table {
     pub(crate) fn rows(
         &self,
         from: &Place,
-        included: bool,
-        forward: bool,
+        way: (bool, bool),
         count: usize,
+        brings_records: bool,
     ) -> Result<Page, Error> {
-        self.database
-            .rows(self.walk, from, included, forward, count)
+        let database = &self.database;
+        database.rows(self.walk, from, way, count, brings_records)
+    }
+
+    /// The row of the record that an entry of an index leads to, if its value was read with the entry and can be unpacked; whether it was.
+    pub(crate) fn record_of(&self, entry: &Found, record: &mut Vec<u8>) -> bool {
+        let (Kind::Index(_), Some(packed)) = (self.walk.kind, &entry.value) else {
+            return false;
+        };
+        record.clear();
+        DataRow {
+            version: RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN),
+            value: &[],
+        }
+        .encode(record);
+        // An error comes again where the record is looked up.
+        self.database.unpack(packed, record).is_ok()
     }
 
     /// The value of the row with this key, which has the prefix, into the caller's buffer; whether there is one.

@@ -402,8 +402,9 @@ impl IndexCursor {
                 true => KEYS_AHEAD_MAX,
                 false => usize::MAX,
             };
-            let counts = (count, rows_max);
-            let passed = ahead.pass(&self.view, &mut self.rows, counts, prefix, read_row);
+            let come_along = !self.keys_only && self.rows.bring_records();
+            let (counts, records) = ((count, rows_max), (&**prefix, come_along));
+            let passed = ahead.pass(&self.view, &mut self.rows, counts, records, read_row);
             self.note_asked(passed);
         }
     }

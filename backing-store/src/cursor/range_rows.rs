@@ -145,6 +145,16 @@ impl RangeRows {
         self.iter.pinned_value()
     }
 
+    /// See [`ViewIter::bring_records`].
+    pub(super) fn bring_records(&mut self) -> bool {
+        self.iter.bring_records()
+    }
+
+    /// The value of the data row that the row of an index leads to, if it came with it.
+    pub(super) fn record(&self) -> Option<&[u8]> {
+        self.iter.record()
+    }
+
     /// To the next row; `false` at the end.
     pub(super) fn step(&mut self) -> Result<bool> {
         self.move_on()?;

@@ -92,26 +92,38 @@ impl RowsAhead {
     }
 
     /// Passes rows, when so many are wanted and up to so many may be passed: how many there were. `read` decodes one; the records' rows have
-    /// this prefix.
+    /// this prefix. If they `come_along` with the rows, only those are looked up that did not.
     pub(super) fn pass(
         &mut self,
         view: &View,
         rows: &mut RangeRows,
         (count, rows_max): (usize, usize),
-        record_prefix: &[u8],
+        (record_prefix, come_along): (&[u8], bool),
         read: impl for<'r> Fn(Row<'r>) -> Result<IndexRow<'r>>,
     ) -> usize {
         self.clear();
-        let count = self.count_at_once(view, count, rows_max);
+        let count = match come_along {
+            true => count.min(ROWS_FIRST).min(rows_max),
+            false => self.count_at_once(view, count, rows_max),
+        };
         let keys_len_max = (count * KEYS_LEN_FEW).min(KEYS_LEN_MAX);
+        let records_len_max = (count * RECORDS_LEN_FEW).min(RECORDS_LEN_MAX);
         let len_bytes = |rows: &Self| rows.keys.len_bytes() + rows.record_keys.len_bytes();
-        while self.rows.len() < count && len_bytes(self) < keys_len_max {
+        while self.rows.len() < count
+            && len_bytes(self) < keys_len_max
+            && self.records.len() < records_len_max
+        {
             let met = rows.move_on().and_then(|()| match rows.settle()? {
                 Some(row) => Ok(Some((row.key, read(row)?))),
                 None => Ok(None),
             });
             match met {
-                Ok(Some((key, row))) => self.push(key, row, record_prefix),
+                Ok(Some((key, row))) => {
+                    self.push(key, row, record_prefix);
+                    if come_along {
+                        self.take_record(rows.record());
+                    }
+                }
                 Ok(None) => break,
                 Err(error) => {
                     self.error = Some(error);
@@ -119,8 +131,11 @@ impl RowsAhead {
                 }
             }
         }
-        let found = self.look_up_records(view, (count * RECORDS_LEN_FEW).min(RECORDS_LEN_MAX));
         self.passed += self.rows.len();
+        if come_along {
+            return self.rows.len();
+        }
+        let found = self.look_up_records(view, records_len_max);
         let record_len = self.records.len().checked_div(found);
         self.fit = record_len.and_then(|len| RECORDS_LEN_MAX.checked_div(len));
         self.rows.len()
@@ -151,6 +166,15 @@ impl RowsAhead {
             }
         });
         found
+    }
+
+    /// Keeps the record's row that has come with the last row, if it has.
+    fn take_record(&mut self, record: Option<&[u8]>) {
+        if let (Some(row), Some(record)) = (self.rows.last_mut(), record) {
+            let start = self.records.len();
+            self.records.extend_from_slice(record);
+            row.record = Some(Some(start..self.records.len()));
+        }
     }
 
     #[inline]

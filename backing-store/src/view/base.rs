@@ -209,6 +209,17 @@ impl BaseIter {
         }
     }
 
+    /// See [`RowIter::bring_records`]; whether it goes over records that may come so.
+    pub(super) fn bring_records(&mut self) -> bool {
+        let records = self.records.as_mut();
+        records.map(|records| records.bring_records()).is_some()
+    }
+
+    /// See [`RowIter::record`].
+    pub(super) fn record(&self) -> Option<&[u8]> {
+        self.among_records()?.record()
+    }
+
     /// Whether it goes to records, to come to the key.
     fn goes_to_records(&mut self, key: &[u8]) -> Option<&mut Box<dyn RowIter>> {
         self.is_in_records = self.records.is_some() && is_of_records(key);

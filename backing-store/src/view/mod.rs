@@ -252,6 +252,22 @@ impl ViewIter {
         }
     }
 
+    /// Entries of indexes are wanted with their records from now on; whether what is committed may bring them.
+    pub(crate) fn bring_records(&mut self) -> bool {
+        match &mut self.0 {
+            Rows::Committed(iter) => iter.bring_records(),
+            Rows::Recovered(_) | Rows::Staged(_) | Rows::Source(_) => false,
+        }
+    }
+
+    /// The value of the data row that this row of an index leads to, if it came with it.
+    pub(crate) fn record(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Rows::Committed(iter) => iter.record(),
+            Rows::Recovered(_) | Rows::Staged(_) | Rows::Source(_) => None,
+        }
+    }
+
     /// To the first row at or behind `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         forward!(mut self, iter => iter.seek(key))

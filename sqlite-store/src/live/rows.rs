@@ -101,6 +101,7 @@ impl RowSource for LiveRows {
         Box::new(LiveIter {
             moment: Arc::clone(&self.0),
             within: None,
+            brings_records: false,
         })
     }
 
@@ -137,6 +138,7 @@ struct LiveIter {
     moment: Arc<Moment>,
     /// The cursor, and what keeps its connection from being used for something else.
     within: Option<(DatabaseId, Cursor, Arc<Reader>)>,
+    brings_records: bool,
 }
 
 impl LiveIter {
@@ -147,7 +149,11 @@ impl LiveIter {
             self.within = None;
             let reader = id.map_or(Ok(None), |id| self.moment.reader(id))?;
             if let (Some(id), Some(reader)) = (id, reader) {
-                self.within = Some((id, Cursor::new(reader.parts()), reader));
+                let mut cursor = Cursor::new(reader.parts());
+                if self.brings_records {
+                    cursor.bring_records();
+                }
+                self.within = Some((id, cursor, reader));
             }
         }
         Ok(self.within.as_mut().map(|(_, cursor, _)| cursor))
@@ -189,5 +195,16 @@ impl RowIter for LiveIter {
 
     fn value(&self) -> &[u8] {
         self.cursor().map_or(&[], RowIter::value)
+    }
+
+    fn bring_records(&mut self) {
+        self.brings_records = true;
+        if let Some((_, cursor, _)) = &mut self.within {
+            cursor.bring_records();
+        }
+    }
+
+    fn record(&self) -> Option<&[u8]> {
+        self.cursor().and_then(RowIter::record)
     }
 }

@@ -281,6 +281,67 @@ fn an_entry_whose_record_is_gone_is_an_error_or_a_key_and_never_another_record()
     }
 }
 
+/// Records come along with the entries of a walk: those with the key that the entry says, wherever its row's id leads.
+#[test]
+fn a_walk_over_entries_has_the_records_of_their_keys() {
+    let place = Place::new();
+    let (store, ids) = place.made(KeyPath::Null);
+    let value = |n: u8| [VALUE, &[n; 3000]].concat();
+    for n in 0..40 {
+        ids.put(&store, &Key::Number(f64::from(n)), &value(n), &[]);
+    }
+    store.close().unwrap();
+    let connection = Connection::open(place.file()).unwrap();
+    let change = "SELECT sql FROM sqlite_schema WHERE name = 'on_record_deleted'";
+    let trigger: String = connection.query_row(change, (), |row| row.get(0)).unwrap();
+    // Two ids are another record's, and one record is gone.
+    let number = |n: u32| format!("(SELECT row_id FROM records ORDER BY key LIMIT 1 OFFSET {n})");
+    let (third, fifth, seventh) = (number(3), number(5), number(7));
+    connection
+        .execute_batch(&format!(
+            "DROP TRIGGER on_record_deleted;
+             CREATE TEMP TABLE ids AS SELECT {third} AS a, {fifth} AS b, {seventh} AS c;
+             UPDATE index_references SET record_row_id = -1 WHERE record_row_id = (SELECT a FROM ids);
+             UPDATE index_references SET record_row_id = (SELECT a FROM ids)
+                 WHERE record_row_id = (SELECT b FROM ids);
+             UPDATE index_references SET record_row_id = (SELECT b FROM ids) WHERE record_row_id = -1;
+             DELETE FROM records WHERE row_id = (SELECT c FROM ids);"
+        ))
+        .unwrap();
+    connection.execute_batch(&trigger).unwrap();
+    drop(connection);
+    let store = place.open().unwrap();
+    let read = store.read();
+    for (direction, count) in [
+        (CursorDirection::Next, 40),
+        (CursorDirection::Prev, 40),
+        (CursorDirection::Next, 5),
+        (CursorDirection::Prev, 1),
+    ] {
+        let mut entries = read.index_entries(ids.database, ids.store, ids.index, direction);
+        let (mut found, mut refused) = (Vec::new(), 0);
+        while let Ok(is_there) = entries.next_of(count).inspect_err(|error| {
+            assert_eq!(error.kind(), ErrorKind::Corruption);
+            refused += 1;
+        }) {
+            if !is_there {
+                break;
+            }
+            let key = entries.primary_key().unwrap().to_key();
+            let Key::Number(n) = key else {
+                panic!("{key:?}")
+            };
+            assert_eq!(entries.value(), value(n as u8), "{direction:?}, {count}");
+            found.push(n as u8);
+        }
+        if !direction.is_forward() {
+            found.reverse();
+        }
+        let expected: Vec<u8> = (0..40).filter(|n| *n != 7).collect();
+        assert_eq!(found, expected, "{direction:?}, {count}, {refused}");
+    }
+}
+
 #[test]
 fn databases_are_made_at_one_time_while_others_write_blobs() {
     let place = Place::new();
