@@ -1,6 +1,6 @@
 //! The content of a file: pieces, of which those below an offset lie in a blob and the rest in the catalogue.
 
-use crate::blobs::SPAN_LEN_MAX;
+use crate::blobs::{SPAN_LEN_MAX, Segment};
 use crate::catalogue::Row;
 use crate::cluster::Cluster;
 use crate::error::{Error, ErrorKind, Result};
@@ -50,8 +50,8 @@ impl Extent {
 
     /// The length of a chunk.
     pub(crate) fn len_of(&self, number: u64) -> usize {
-        let start = number.saturating_mul(self.chunk_len);
-        self.chunk_len.min(self.size.saturating_sub(start)) as usize
+        let bytes = self.bytes_of(&(number..number + 1));
+        bytes.end.saturating_sub(bytes.start) as usize
     }
 
     /// How many chunks there are.
@@ -97,12 +97,9 @@ impl Source<'_> {
     /// Like [`read`](Source::read), of chunks that lie in the blob: by one request, which is made once.
     pub(crate) fn read_once(&self, extent: &Extent, chunks: Range<u64>) -> Result<Vec<u8>> {
         let wanted = extent.bytes_of(&chunks);
-        let (cluster, namespace) = (self.cluster, self.namespace);
-        let mut pieces = Vec::new();
-        for segment in cluster.segments_once(namespace, extent.blob, wanted.clone())? {
-            let piece = frame::open(&segment.bytes, extent.blob, segment.offset)?;
-            pieces.push((segment.offset, piece.to_vec()));
-        }
+        let (cluster, blob) = (self.cluster, extent.blob);
+        let segments = cluster.segments_once(self.namespace, blob, wanted.clone())?;
+        let mut pieces = opened(blob, segments)?;
         covered(&mut pieces, &wanted).map_err(|_| Error::new(ErrorKind::Gone, "not all is there"))
     }
 
@@ -139,17 +136,26 @@ impl Source<'_> {
             let segments = self
                 .cluster
                 .segments(self.namespace, extent.blob, wanted.clone())?;
-            for segment in segments {
-                let piece = frame::open(&segment.bytes, extent.blob, segment.offset)?;
-                pieces.push((segment.offset, piece.to_vec()));
-            }
+            pieces.append(&mut opened(extent.blob, segments)?);
         }
         Ok(covered(&mut pieces, wanted))
     }
 }
 
+/// A part of the content, at its offset.
+type Piece = (u64, Vec<u8>);
+
+/// The pieces that segments of a blob have.
+fn opened(blob: u64, segments: Vec<Segment>) -> Result<Vec<Piece>> {
+    let pieces = segments.into_iter().map(|segment| {
+        let piece = frame::open(&segment.bytes, blob, segment.offset)?;
+        Ok((segment.offset, piece.to_vec()))
+    });
+    pieces.collect()
+}
+
 /// The bytes of a range, of pieces that may lie over one another; or the first offset that no piece has.
-fn covered(pieces: &mut [(u64, Vec<u8>)], wanted: &Range<u64>) -> Result<Vec<u8>, u64> {
+fn covered(pieces: &mut [Piece], wanted: &Range<u64>) -> Result<Vec<u8>, u64> {
     pieces.sort_by_key(|(offset, _)| *offset);
     let mut content =
         Vec::with_capacity((wanted.end.saturating_sub(wanted.start)).min(SPAN_LEN_MAX) as usize);

@@ -32,6 +32,8 @@ const KILO_OPERATIONS_MAX: u32 = 1_000_000;
 /// A page takes no more rows when its values have so many bytes.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 
+/// Columns of an index's entry: [`Found`] has them in this order.
+const INDEX_COLUMNS: &str = "entry.key, entry.record_key, record_row_id";
 /// Entries of indexes, each with the record that its row's id leads to if that has the key that the entry says.
 const ENTRIES_WITH_RECORDS: &str = "index_references AS entry LEFT JOIN records ON records.row_id = record_row_id \
      AND records.object_store_id = entry.object_store_id AND records.key = entry.record_key";
@@ -176,21 +178,14 @@ impl Database {
         let mut values: Vec<Value> = vec![walk.object_store.into()];
         let is_index = matches!(walk.kind, Kind::Index(_));
         let (columns, table) = match walk.kind {
-            Kind::Index(_) if with_values && self.has_compression => (
-                "entry.key, entry.record_key, record_row_id, value, compression_type",
-                ENTRIES_WITH_RECORDS,
-            ),
-            Kind::Index(_) if with_values => (
-                "entry.key, entry.record_key, record_row_id, value, 0",
-                ENTRIES_WITH_RECORDS,
-            ),
-            Kind::Index(_) => (
-                "entry.key, entry.record_key, record_row_id",
-                "index_references AS entry",
-            ),
-            _ if !with_values => ("key, x'', row_id", "records"),
-            _ if self.has_compression => ("key, x'', row_id, value, compression_type", "records"),
-            _ => ("key, x'', row_id, value, 0", "records"),
+            Kind::Index(_) if with_values => (INDEX_COLUMNS, ENTRIES_WITH_RECORDS),
+            Kind::Index(_) => (INDEX_COLUMNS, "index_references AS entry"),
+            _ => ("entry.key, x'', row_id", "records AS entry"),
+        };
+        let value = match (with_values, self.has_compression) {
+            (false, _) => "",
+            (true, true) => ", value, compression_type",
+            (true, false) => ", value, 0",
         };
         let among = match walk.kind {
             Kind::Index(index) => {
@@ -198,12 +193,10 @@ impl Database {
                 " AND index_id = ?2"
             }
             Kind::ExternalObjects => {
-                " AND EXISTS (SELECT 1 FROM blob_references WHERE record_row_id = records.row_id)"
+                " AND EXISTS (SELECT 1 FROM blob_references WHERE record_row_id = entry.row_id)"
             }
             Kind::Data | Kind::Exists => "",
         };
-        // Records have columns of these names, too.
-        let of = if is_index { "entry." } else { "" };
         let Some(within) = within(from, (included, forward), is_index, &mut values) else {
             return Ok(Page {
                 rows: Vec::new(),
@@ -213,10 +206,10 @@ impl Database {
         let way = if forward { "ASC" } else { "DESC" };
         let order = match is_index {
             true => format!("entry.key {way}, entry.record_key {way}"),
-            false => format!("key {way}"),
+            false => format!("entry.key {way}"),
         };
         let sql = format!(
-            "SELECT {columns} FROM {table} WHERE {of}object_store_id = ?1{among}{within} ORDER BY {order} LIMIT {count}"
+            "SELECT {columns}{value} FROM {table} WHERE entry.object_store_id = ?1{among}{within} ORDER BY {order} LIMIT {count}"
         );
         self.ask(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
@@ -483,7 +476,6 @@ fn within(
     values: &mut Vec<Value>,
 ) -> Option<String> {
     let at = values.len() + 1;
-    let of = if is_index { "entry." } else { "" };
     let (less, greater) = match forward {
         true => (">", ">="),
         false => ("<", "<="),
@@ -495,17 +487,17 @@ fn within(
         // Going forward from before a key takes its rows in; going backward it does not. Behind it is the other way round.
         Place::Before(key) => {
             values.push(key.clone().into());
-            format!(" AND {of}key {} ?{at}", if forward { ">=" } else { "<" })
+            format!(" AND entry.key {} ?{at}", if forward { ">=" } else { "<" })
         }
         Place::Behind(key) => {
             values.push(key.clone().into());
-            format!(" AND {of}key {} ?{at}", if forward { ">" } else { "<=" })
+            format!(" AND entry.key {} ?{at}", if forward { ">" } else { "<=" })
         }
         Place::At(key, record_key) => {
             values.push(key.clone().into());
             let than = if included { greater } else { less };
             if !is_index {
-                return Some(format!(" AND key {than} ?{at}"));
+                return Some(format!(" AND entry.key {than} ?{at}"));
             }
             values.push(record_key.clone().into());
             format!(

@@ -124,6 +124,19 @@ impl OfStore<'_> {
     }
 }
 
+fn record_version() -> RecordVersion {
+    RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN)
+}
+
+/// Appends what comes before the value in a record's row.
+fn encode_front(row: &mut Vec<u8>) {
+    DataRow {
+        version: record_version(),
+        value: &[],
+    }
+    .encode(row);
+}
+
 impl Table {
     /// Whether a row of this table may have the key.
     pub(crate) fn has_prefix_of(&self, key: &[u8]) -> bool {
@@ -156,11 +169,7 @@ impl Table {
             return false;
         };
         record.clear();
-        DataRow {
-            version: RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN),
-            value: &[],
-        }
-        .encode(record);
+        encode_front(record);
         // An error comes again where the record is looked up.
         self.database.unpack(packed, record).is_ok()
     }
@@ -170,16 +179,12 @@ impl Table {
         let Place::At(sorted, _) = self.place(key)? else {
             return Ok(Some(false));
         };
-        let version = RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN);
+        let version = record_version();
         let (database, object_store) = (&self.database, self.walk.object_store);
         value.clear();
         let is_there = match self.walk.kind {
             Kind::Data => {
-                DataRow {
-                    version,
-                    value: &[],
-                }
-                .encode(value);
+                encode_front(value);
                 database.value_of(object_store, &sorted, value)
             }
             Kind::Exists => {
@@ -203,14 +208,10 @@ impl Table {
         key.extend_from_slice(&self.prefix);
         let exact = found.exact.as_ref();
         self.push_key(&found.key, exact.map(|exact| &*exact.key), key)?;
-        let version = RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN);
+        let version = record_version();
         match self.walk.kind {
             Kind::Data => {
-                DataRow {
-                    version,
-                    value: &[],
-                }
-                .encode(value);
+                encode_front(value);
                 let read = match &found.value {
                     Some(packed) => self.database.unpack(packed, value),
                     None => self.database.value(found.row_id, value),

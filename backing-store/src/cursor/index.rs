@@ -7,15 +7,14 @@
 use std::cmp::Ordering;
 
 use larder_codec::compare::compare_user_keys;
-use larder_codec::primitive::var_int;
 use larder_codec::row_key::RecordTable;
-use larder_codec::versioned::{self, DataRow, ExistsRow};
 use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion};
 
+use super::index_row::{IndexRow, raw_key, read_data};
 use super::live_versions::LiveVersions;
 use super::page::{Page, PageLimits};
 use super::range_rows::{RangeRows, Row};
-use super::rows_ahead::{IndexRow, RowsAhead};
+use super::rows_ahead::RowsAhead;
 use super::{CursorDirection, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_range::KeyRange;
@@ -396,15 +395,16 @@ impl IndexCursor {
         }
         if self.view.is_committed() {
             let ahead = self.ahead.get_or_insert_default();
-            let prefix = &self.data_prefix;
             let rows_max = match self.keys_only {
                 // Soon the versions of all records are read ([`LiveVersions`]).
                 true => KEYS_AHEAD_MAX,
                 false => usize::MAX,
             };
-            let come_along = !self.keys_only && self.rows.bring_records();
-            let (counts, records) = ((count, rows_max), (&**prefix, come_along));
-            let passed = ahead.pass(&self.view, &mut self.rows, counts, records, read_row);
+            let (view, rows, prefix) = (&self.view, &mut self.rows, &self.data_prefix);
+            let passed = match !self.keys_only && rows.bring_records() {
+                true => ahead.pass_with_records(rows, count, prefix),
+                false => ahead.pass(view, rows, (count, rows_max), prefix),
+            };
             self.note_asked(passed);
         }
     }
@@ -460,7 +460,7 @@ impl IndexCursor {
     /// Reads the row; `None` if it is stale.
     fn read_row(&mut self, on_stale: Option<OnStale<'_>>) -> Result<Option<Place>> {
         let (key, value) = (self.rows.key(), self.rows.value()?);
-        let row = read_row(Row {
+        let row = IndexRow::read(Row {
             key,
             tail: self.rows.tail_of(key),
             value,
@@ -579,64 +579,4 @@ fn reborrow<'a>(on_stale: &'a mut Option<OnStale<'_>>) -> Option<OnStale<'a>> {
         Some(on_stale) => Some(&mut **on_stale),
         None => None,
     }
-}
-
-/// A key in an index row, which was checked before.
-fn raw_key<'a>(row_key: &[u8], bytes: &'a [u8]) -> Result<RawKey<'a>> {
-    RawKey::decode_exact(bytes).map_err(|error| Error::row(row_key, "index entry", error))
-}
-
-/// Decodes an index row.
-#[inline]
-fn read_row(row: Row<'_>) -> Result<IndexRow<'_>> {
-    let index_key_len = index_key_len(row.key, row.tail)?;
-    let versioned::IndexRow {
-        version,
-        primary_key,
-    } = decode_value(row.key, row.value)?;
-    Ok(IndexRow {
-        index_key_len,
-        primary_key,
-        version,
-    })
-}
-
-/// The record's version, and where its value begins in its row.
-#[inline]
-fn read_data(data: &[u8], data_key: &[u8], keys_only: bool) -> Result<(RecordVersion, usize)> {
-    if keys_only {
-        let exists = ExistsRow::decode_exact(data)
-            .map_err(|error| Error::row(data_key, "exists row", error))?;
-        return Ok((exists.version, data.len()));
-    }
-    let row = DataRow::decode_exact(data).map_err(|error| {
-        let what = "record row with an undecodable version";
-        Error::row(data_key, what, error)
-    })?;
-    Ok((row.version, data.len() - row.value.len()))
-}
-
-/// Checks what follows the prefix in an index row's key: index key, sequence number, primary key, of which the oldest
-/// rows lack the last two.
-fn index_key_len(row_key: &[u8], tail: &[u8]) -> Result<usize> {
-    let bad_key = |error| Error::row(row_key, "index row with an undecodable key", error);
-    let (index_key, rest) = RawKey::decode(tail).map_err(bad_key)?;
-    if !rest.is_empty() {
-        let (_, primary_key) = var_int::decode(rest).map_err(bad_key)?;
-        if !primary_key.is_empty() {
-            RawKey::decode_exact(primary_key).map_err(bad_key)?;
-        }
-    }
-    Ok(index_key.as_bytes().len())
-}
-
-/// Decodes an index row's value. The primary key is taken from there, as Chromium's cursors do: every row has it there,
-/// the oldest have it nowhere else, and where the two differ in bytes, -0 beside 0, the key's are those of whichever
-/// write came last: an undone one, if recovery put the old value back under the key of the write that it undoes.
-pub(crate) fn decode_value<'a>(
-    row_key: &[u8],
-    row_value: &'a [u8],
-) -> Result<versioned::IndexRow<'a>> {
-    versioned::IndexRow::decode_exact(row_value)
-        .map_err(|error| Error::row(row_key, "index row with an undecodable value", error))
 }

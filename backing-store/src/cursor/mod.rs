@@ -5,6 +5,7 @@
 //! moment of each move.
 
 mod index;
+mod index_row;
 mod live_versions;
 mod page;
 mod range_rows;
@@ -12,7 +13,8 @@ mod record;
 mod rows_ahead;
 
 pub use index::IndexCursor;
-pub(crate) use index::{OnStale, decode_value};
+pub(crate) use index::OnStale;
+pub(crate) use index_row::decode_value;
 pub use page::{Page, PageEntry, PageLimits};
 pub use record::RecordCursor;
 

@@ -8,9 +8,10 @@
 
 use std::ops::{ControlFlow, Range};
 
-use larder_codec::{RawKey, RecordVersion};
+use larder_codec::RecordVersion;
 
-use super::range_rows::{RangeRows, Row};
+use super::index_row::IndexRow;
+use super::range_rows::RangeRows;
 use crate::error::{Error, Result};
 use crate::reads::has_two_forms;
 use crate::row_keys::RowKeys;
@@ -30,6 +31,11 @@ const KEYS_LEN_MAX: usize = 2 << 20;
 const RECORDS_LEN_FEW: usize = 2 << 10;
 /// and for all of many.
 const RECORDS_LEN_MAX: usize = 4 << 20;
+
+/// How many bytes the records of so many rows may have.
+fn records_len_max(count: usize) -> usize {
+    (count * RECORDS_LEN_FEW).min(RECORDS_LEN_MAX)
+}
 
 /// The rows.
 #[derive(Debug, Default)]
@@ -60,14 +66,6 @@ struct Passed {
     record: Option<Option<Range<usize>>>,
 }
 
-/// What an index row says.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct IndexRow<'a> {
-    pub(super) index_key_len: usize,
-    pub(super) primary_key: RawKey<'a>,
-    pub(super) version: RecordVersion,
-}
-
 impl RowsAhead {
     /// Whether the cursor stands on one of the rows.
     pub(super) const fn is_on_row(&self) -> bool {
@@ -91,54 +89,67 @@ impl RowsAhead {
         self.error = None;
     }
 
-    /// Passes rows, when so many are wanted and up to so many may be passed: how many there were. `read` decodes one; the records' rows have
-    /// this prefix. If they `come_along` with the rows, only those are looked up that did not.
+    /// Passes rows, when so many are wanted and up to so many may be passed, and looks their records up, whose rows have this prefix: how many
+    /// there were.
     pub(super) fn pass(
         &mut self,
         view: &View,
         rows: &mut RangeRows,
         (count, rows_max): (usize, usize),
-        (record_prefix, come_along): (&[u8], bool),
-        read: impl for<'r> Fn(Row<'r>) -> Result<IndexRow<'r>>,
+        record_prefix: &[u8],
     ) -> usize {
+        let count = self.count_at_once(view, count, rows_max);
+        self.pass_rows(rows, count, record_prefix, |_, _| true);
+        let found = self.look_up_records(view, records_len_max(count));
+        let record_len = self.records.len().checked_div(found);
+        self.fit = record_len.and_then(|len| RECORDS_LEN_MAX.checked_div(len));
+        self.rows.len()
+    }
+
+    /// Passes rows that bring their records, when so many are wanted: how many there were. A record that has not come is looked up when its row's turn comes.
+    pub(super) fn pass_with_records(
+        &mut self,
+        rows: &mut RangeRows,
+        count: usize,
+        record_prefix: &[u8],
+    ) -> usize {
+        let count = count.min(ROWS_FIRST);
+        self.pass_rows(rows, count, record_prefix, |ahead, rows| {
+            ahead.take_record(rows.record());
+            ahead.records.len() < records_len_max(count)
+        });
+        self.rows.len()
+    }
+
+    /// Passes so many rows at most, as long as `has_room` after each.
+    fn pass_rows(
+        &mut self,
+        rows: &mut RangeRows,
+        count: usize,
+        record_prefix: &[u8],
+        has_room: impl Fn(&mut Self, &RangeRows) -> bool,
+    ) {
         self.clear();
-        let count = match come_along {
-            true => count.min(ROWS_FIRST).min(rows_max),
-            false => self.count_at_once(view, count, rows_max),
-        };
         let keys_len_max = (count * KEYS_LEN_FEW).min(KEYS_LEN_MAX);
-        let records_len_max = (count * RECORDS_LEN_FEW).min(RECORDS_LEN_MAX);
         let len_bytes = |rows: &Self| rows.keys.len_bytes() + rows.record_keys.len_bytes();
-        while self.rows.len() < count
-            && len_bytes(self) < keys_len_max
-            && self.records.len() < records_len_max
-        {
+        while self.rows.len() < count && len_bytes(self) < keys_len_max {
             let met = rows.move_on().and_then(|()| match rows.settle()? {
-                Some(row) => Ok(Some((row.key, read(row)?))),
+                Some(row) => Ok(Some((row.key, IndexRow::read(row)?))),
                 None => Ok(None),
             });
             match met {
-                Ok(Some((key, row))) => {
-                    self.push(key, row, record_prefix);
-                    if come_along {
-                        self.take_record(rows.record());
-                    }
-                }
+                Ok(Some((key, row))) => self.push(key, row, record_prefix),
                 Ok(None) => break,
                 Err(error) => {
                     self.error = Some(error);
                     break;
                 }
             }
+            if !has_room(self, rows) {
+                break;
+            }
         }
         self.passed += self.rows.len();
-        if come_along {
-            return self.rows.len();
-        }
-        let found = self.look_up_records(view, records_len_max);
-        let record_len = self.records.len().checked_div(found);
-        self.fit = record_len.and_then(|len| RECORDS_LEN_MAX.checked_div(len));
-        self.rows.len()
     }
 
     /// How many rows are passed at once.

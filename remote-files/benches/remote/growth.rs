@@ -221,6 +221,6 @@ fn plot(path: &Path, sizes: &[u32], found: &[(String, Vec<Costs>)]) {
         Panel { title, lines }
     });
     let records: Vec<u32> = sizes.iter().map(|mb| mb * RECORDS as u32).collect();
-    let title = "Stores in distributed engines by records of 1 KiB in them, up to 2 GB";
+    let title = "Stores in distributed engines by records of 1 KiB in them";
     growth_plot::write(path, title, &records, &panels);
 }

@@ -34,15 +34,14 @@ const PARTS: usize = 16;
 
 pub(crate) fn content(engine: &mut Engine, fs: &RemoteFileSystem) {
     // As the engine writes a table.
-    filling(engine, fs, "table", 0);
+    filling(engine, fs, "table", 0, false);
     // As a log is written by large strict transactions.
-    filling(engine, fs, "log of parts", PARTS);
+    filling(engine, fs, "log of parts", PARTS, true);
     scan(engine, fs, "table");
 }
 
-/// Raw parts are numbered behind those that were written before. Where there are some, each part of ours is synced.
-fn filling(engine: &mut Engine, fs: &RemoteFileSystem, name: &str, before: usize) {
-    let syncs_each = before > 0;
+/// Raw parts are numbered from `first` on.
+fn filling(engine: &mut Engine, fs: &RemoteFileSystem, name: &str, first: usize, syncs_each: bool) {
     let part = noise(CHUNK * CHUNKS_AT_ONCE);
     let mut file = fs.create(Path::new(name)).unwrap();
     let (mut ours, mut raw) = (0.0, 0.0);
@@ -56,7 +55,7 @@ fn filling(engine: &mut Engine, fs: &RemoteFileSystem, name: &str, before: usize
                 file.sync().unwrap();
             }
         });
-        raw += ms(|| (engine.raw_write)(before + number));
+        raw += ms(|| (engine.raw_write)(first + number));
     }
     drop(file);
     println!(

@@ -22,9 +22,9 @@ pub(super) struct Course {
     /// Whether it is read from its start to its end.
     is_whole: bool,
     run: Mutex<Run>,
-    /// What `run` has, to be looked at for each chunk that is in memory: how far was fetched if that is done in whole calls, else 0;
+    /// The run's end if it goes by whole calls, else 0. It is changed with the run, and beside it since each chunk that is in memory looks at it.
     full_end: AtomicU64,
-    /// and the last chunk of the file that was not in memory, once the run has come to it.
+    /// The last chunk of the file that was not in memory, once the run has come to it. Changed and looked at in the same way.
     last: AtomicU64,
 }
 
@@ -46,6 +46,18 @@ pub(super) struct Fetch {
     pub(super) ahead: u64,
     /// Whether the run goes on or begins with them.
     pub(super) is_run: bool,
+}
+
+impl Fetch {
+    fn of_run(ahead: u64) -> Fetch {
+        let is_run = true;
+        Fetch { ahead, is_run }
+    }
+
+    fn beside_run(ahead: u64) -> Fetch {
+        let is_run = false;
+        Fetch { ahead, is_run }
+    }
 }
 
 impl Course {
@@ -76,35 +88,30 @@ impl Course {
     /// next part a little before the last one's end.
     pub(super) fn fetch(&self, number: u64, of_one_call: u64, word: &AtomicU64) -> Fetch {
         let run = &mut *locked(&self.run);
-        let is_run = true;
         if number == run.end {
-            let ahead = match run.ahead {
+            return Fetch::of_run(match run.ahead {
                 0 => FIRST_AHEAD,
                 ahead => ahead * AHEAD_GROWTH,
-            };
-            return Fetch { ahead, is_run };
+            });
         }
         if number == run.single_end {
-            let ahead = AHEAD_GROWTH;
-            return Fetch { ahead, is_run };
+            return Fetch::of_run(AHEAD_GROWTH);
         }
         if number == 0 && !self.is_whole {
             let ahead = word.swap(0, Ordering::Relaxed);
             if ahead > 0 {
-                return Fetch { ahead, is_run };
+                return Fetch::of_run(ahead);
             }
         }
-        let is_run = false;
         // It was sent for and has not come, or has gone again.
         let was_fetched = run.ahead >= of_one_call
             && number < run.end
             && run.end - number <= run.ahead.saturating_mul(AHEAD_GROWTH);
         if was_fetched {
-            let ahead = of_one_call;
-            return Fetch { ahead, is_run };
+            return Fetch::beside_run(of_one_call);
         }
         run.single_end = number + 1;
-        Fetch { ahead: 1, is_run }
+        Fetch::beside_run(1)
     }
 
     /// A run goes on to `end`, by calls of so many chunks. `last` is the last chunk of the file, if that is its end.
@@ -147,8 +154,8 @@ impl Course {
     /// chunk to go on, and which one was not in memory last.
     pub(super) fn send(&self, until: u64, count: u64, send: impl Fn(u64) -> Option<(u64, u64)>) {
         let run = &mut *locked(&self.run);
-        let full_end = self.full_end.load(Ordering::Relaxed);
-        if full_end == 0 || full_end != run.end {
+        // It may have failed since that was looked at.
+        if self.full_end.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut end = None;

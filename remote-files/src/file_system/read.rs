@@ -140,10 +140,8 @@ impl Shared {
             course.fails();
         }
         let content = content?;
-        let kept = keep_chunks(&self.cache, extent, &chunks, &content);
-        kept.into_iter()
-            .find_map(|(at, chunk)| (at == number).then_some(chunk))
-            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        let chunk = keep_chunks(&self.cache, extent, &chunks, &content, number);
+        chunk.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// How many chunks may be fetched before they are asked for.
@@ -199,27 +197,31 @@ impl Shared {
                 keys: &keys,
             };
             if let Ok(content) = source.read_once(&extent, chunks.clone()) {
-                keep_chunks(&cache, &extent, &chunks, &content);
+                keep_chunks(&cache, &extent, &chunks, &content, chunks.start);
             }
             drop(permit);
         })
     }
 }
 
-/// Puts chunks into the cache: each with its number.
+/// Puts chunks into the cache: this one of them, which the cache may have no room for.
 fn keep_chunks(
     cache: &ChunkCache,
     extent: &Extent,
     chunks: &Range<u64>,
     content: &[u8],
-) -> Vec<(u64, Arc<[u8]>)> {
+    number: u64,
+) -> Option<Arc<[u8]>> {
+    let mut wanted = None;
     let parts = content.chunks(extent.chunk_len as usize);
-    let kept = chunks.clone().zip(parts).map(|(at, bytes)| {
+    for (at, bytes) in chunks.clone().zip(parts) {
         let chunk: Arc<[u8]> = bytes.into();
-        cache.put(extent.blob, at, Arc::clone(&chunk));
-        (at, chunk)
-    });
-    kept.collect()
+        if at == number {
+            wanted = Some(Arc::clone(&chunk));
+        }
+        cache.put(extent.blob, at, chunk);
+    }
+    wanted
 }
 
 /// A file that is read anywhere.

@@ -200,7 +200,8 @@ fn threads_that_read_one_file_share_what_was_sent_for() {
     // Each call is fetched; a thread that comes to one before it is sent for may fetch it itself.
     let calls: BTreeSet<u64> = reads.iter().copied().collect();
     assert!((1..20).all(|call| calls.contains(&(call * CALL))));
-    assert!(reads.len() < 70, "{reads:?}");
+    // 22 without such a thread, and some 60 if none waited for what is under way.
+    assert!(reads.len() < 32, "{reads:?}");
 }
 
 #[test]

@@ -85,6 +85,28 @@ fn reading_a_snapshot_and_writing_after_it_takes_one_connection() {
     assert_eq!(server.sql(&servers).unwrap(), first);
 }
 
+/// What compactions delete fills a disk before a server cleans up by its own settings.
+#[test]
+fn segments_are_cleaned_up_early() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let url = server.new_database();
+    let setting = setting_at(&url);
+    let (_, database) = url.rsplit_once('/').unwrap();
+    // The bytes lie in the table's own and in the one that it has for long values.
+    let options = "select array_to_string(segments.reloptions || toast.reloptions, ' ') from pg_class segments \
+         join pg_class toast on toast.oid = segments.reltoastrelid where segments.oid = 'larder.segments'::regclass";
+    let options = server.sql_in(database, options).unwrap();
+    for option in [
+        "autovacuum_vacuum_scale_factor=0.05",
+        "autovacuum_vacuum_cost_delay=0",
+    ] {
+        assert_eq!(options.matches(option).count(), 2, "{options}");
+    }
+    drop(setting);
+}
+
 /// A client of an earlier version is connected to the database when this one makes its schema.
 #[test]
 fn the_function_of_an_earlier_version_stays() {
