@@ -5,6 +5,7 @@
 //! how much it fetched, and goes on so in the next file.
 
 use super::locked;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,7 +36,7 @@ struct Run {
     end: u64,
     /// How many chunks were fetched at once; 0: there is no run.
     ahead: u64,
-    /// The chunk behind the one that was fetched last by itself: a run begins with it.
+    /// The chunk behind those that were fetched last by themselves: a run begins with it.
     single_end: u64,
 }
 
@@ -84,9 +85,10 @@ impl Course {
         Course::new(false)
     }
 
-    /// How to fetch a chunk, where one call has so many and `word` is what a scan has left. What a reader asks for says less: a scan of a table begins its
-    /// next part a little before the last one's end.
-    pub(super) fn fetch(&self, number: u64, of_one_call: u64, word: &AtomicU64) -> Fetch {
+    /// How to fetch the first of the chunks that a reader asks for, where one call has so many and `word` is what a scan has left. Where the reader ended
+    /// says less: a scan of a table begins its next part a little before the last one's end.
+    pub(super) fn fetch(&self, asked: &Range<u64>, of_one_call: u64, word: &AtomicU64) -> Fetch {
+        let number = asked.start;
         let run = &mut *locked(&self.run);
         if number == run.end {
             return Fetch::of_run(match run.ahead {
@@ -110,7 +112,7 @@ impl Course {
         if was_fetched {
             return Fetch::beside_run(of_one_call);
         }
-        run.single_end = number + 1;
+        run.single_end = asked.end;
         Fetch::beside_run(1)
     }
 

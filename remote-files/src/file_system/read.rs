@@ -57,7 +57,9 @@ impl FileSource {
             return Ok(0);
         }
         let number = offset / extent.chunk_len;
-        let chunk = shared.chunk(&extent, number, course)?;
+        let until = offset.saturating_add(buffer.len() as u64).min(extent.size);
+        let until = until.div_ceil(extent.chunk_len);
+        let chunk = shared.chunk(&extent, number..until, course)?;
         let rest = &chunk[(offset - number * extent.chunk_len) as usize..];
         // The chunk may have grown since.
         let left = usize::try_from(extent.size - offset).unwrap_or(usize::MAX);
@@ -89,8 +91,10 @@ impl Shared {
         }
     }
 
-    /// A chunk, from the cache or from the engine, with those that follow if the file is read in order.
-    fn chunk(&self, extent: &Extent, number: u64, course: &Course) -> io::Result<Arc<[u8]>> {
+    /// The first of the chunks that a reader asks for, from the cache or from the engine: with the others, as a block of a table lies in two at times, and with
+    /// those that follow if the file is read in order.
+    fn chunk(&self, extent: &Extent, asked: Range<u64>, course: &Course) -> io::Result<Arc<[u8]>> {
+        let number = asked.start;
         let len = extent.len_of(number);
         let cached = || self.cache.get(extent.blob, number, len);
         let found = cached();
@@ -110,10 +114,11 @@ impl Shared {
             return Ok(chunk);
         }
         let of_one_call = extent.chunks_max();
-        let fetch = course.fetch(number, of_one_call, &self.scan_ahead);
+        let fetch = course.fetch(&asked, of_one_call, &self.scan_ahead);
         // Half of the cache at most: what is read ahead must still be there when it is asked for.
         let fitting = self.chunks_ahead_max(extent).min(of_one_call);
-        let end = number.saturating_add(fetch.ahead.clamp(1, fitting.max(1)));
+        let ahead = fetch.ahead.max(asked.end - number);
+        let end = number.saturating_add(ahead.clamp(1, fitting.max(1)));
         // What was written in bulk is in calls of so many chunks from the file's beginning, each an object where blobs are objects: one that is read is not read
         // together with a part of the next.
         let count = extent.chunk_count();
@@ -121,7 +126,7 @@ impl Shared {
         let missing = self.missing(extent, number..end);
         // A table is read from its end, and its index lies there: a short last chunk comes with the one before it.
         let is_short_end = end >= count && (len as u64) < extent.chunk_len;
-        let is_alone = fetch.ahead <= 1 && number > 0 && fitting > 1;
+        let is_alone = ahead <= 1 && number > 0 && fitting > 1;
         let chunks = match is_short_end && is_alone {
             true => number - 1..missing.end,
             false => missing,
