@@ -1,6 +1,6 @@
 //! A connection to a cluster: the two traits, the clock, and how long an operation is tried again.
 
-use crate::blobs::{Blobs, Segment};
+use crate::blobs::{Blobs, Cut, Segment};
 use crate::catalogue::{Catalogue, Commit, Outcome, PAGE_ROWS_MAX, Row};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, Result};
@@ -282,14 +282,15 @@ impl Cluster {
         })
     }
 
-    /// The segments of a blob between two offsets.
+    /// The segments between two offsets of a blob that is cut in some way or probably so.
     pub(crate) fn segments(
         &self,
         namespace: &Namespace,
         blob: u64,
         offsets: Range<u64>,
+        cut: Option<Cut>,
     ) -> Result<Vec<Segment>> {
-        self.patiently(|| self.segments_once(namespace, blob, offsets.clone()))
+        self.patiently(|| self.segments_once(namespace, blob, offsets.clone(), cut))
     }
 
     /// What [`segments`](Cluster::segments) gives, by one request, which is not made again.
@@ -298,10 +299,15 @@ impl Cluster {
         namespace: &Namespace,
         blob: u64,
         offsets: Range<u64>,
+        cut: Option<Cut>,
     ) -> Result<Vec<Segment>> {
         let counters = &self.inner.counters;
         counters.blob_reads.add(1);
-        let read = || self.inner.blobs.read(namespace, blob, offsets);
+        let blobs = &self.inner.blobs;
+        let read = || match cut {
+            Some(cut) => blobs.read_as_cut(namespace, blob, offsets, &cut),
+            None => blobs.read(namespace, blob, offsets),
+        };
         let segments = self.request("read", read)?;
         let len_bytes: usize = segments.iter().map(|segment| segment.bytes.len()).sum();
         counters.blob_read_bytes.add(len_bytes as u64);

@@ -1,6 +1,6 @@
 //! The content of a file: pieces, of which those below an offset lie in a blob and the rest in the catalogue.
 
-use crate::blobs::{SPAN_LEN_MAX, Segment};
+use crate::blobs::{Cut, SPAN_LEN_MAX, Segment};
 use crate::catalogue::Row;
 use crate::cluster::Cluster;
 use crate::error::{Error, ErrorKind, Result};
@@ -31,7 +31,16 @@ impl Extent {
 
     /// How many whole chunks one call that appends has. One read has no more.
     pub(crate) fn chunks_max(&self) -> u64 {
-        (SPAN_LEN_MAX / (self.chunk_len + frame::FRAME_LEN as u64)).max(1)
+        self.cut().segments_of_one_call()
+    }
+
+    /// How its blob is cut if it was written in bulk.
+    pub(crate) fn cut(&self) -> Cut {
+        Cut {
+            step: self.chunk_len,
+            frame_len: frame::FRAME_LEN as u64,
+            end: self.stored,
+        }
     }
 
     /// The chunk behind the call that has this one, of what was written in bulk.
@@ -74,16 +83,21 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The bytes of some chunks, at most [`Extent::chunks_max`] of them, that the file has.
+    /// The bytes of some chunks, at most [`Extent::chunks_max`] of them, that the file has; `cut` is how its blob is probably cut.
     ///
     /// # Errors
     /// `Gone` if the content is not there any more, `Corruption` if it is not what was written, and the engine's errors.
-    pub(crate) fn read(&self, extent: &Extent, chunks: Range<u64>) -> Result<Vec<u8>> {
+    pub(crate) fn read(
+        &self,
+        extent: &Extent,
+        chunks: Range<u64>,
+        cut: Option<Cut>,
+    ) -> Result<Vec<u8>> {
         let wanted = extent.bytes_of(&chunks);
-        match self.attempt(extent, &wanted)? {
+        match self.attempt(extent, &wanted, cut)? {
             Ok(content) => Ok(content),
             // What lay in the catalogue was moved to the blob between the two looks.
-            Err(_) => self.attempt(extent, &wanted)?.map_err(|at| {
+            Err(_) => self.attempt(extent, &wanted, None)?.map_err(|at| {
                 let what = format!(
                     "blob {:#x} has nothing at offset {at}, of {} bytes: the file was deleted or replaced by the process that writes it; \
                      open the store again",
@@ -95,10 +109,15 @@ impl Source<'_> {
     }
 
     /// Like [`read`](Source::read), of chunks that lie in the blob: by one request, which is made once.
-    pub(crate) fn read_once(&self, extent: &Extent, chunks: Range<u64>) -> Result<Vec<u8>> {
+    pub(crate) fn read_once(
+        &self,
+        extent: &Extent,
+        chunks: Range<u64>,
+        cut: Option<Cut>,
+    ) -> Result<Vec<u8>> {
         let wanted = extent.bytes_of(&chunks);
         let (cluster, blob) = (self.cluster, extent.blob);
-        let segments = cluster.segments_once(self.namespace, blob, wanted.clone())?;
+        let segments = cluster.segments_once(self.namespace, blob, wanted.clone(), cut)?;
         let mut pieces = opened(blob, segments)?;
         covered(&mut pieces, &wanted).map_err(|_| Error::new(ErrorKind::Gone, "not all is there"))
     }
@@ -117,7 +136,12 @@ impl Source<'_> {
     }
 
     /// The bytes, or the offset from which on they are missing.
-    fn attempt(&self, extent: &Extent, wanted: &Range<u64>) -> Result<Result<Vec<u8>, u64>> {
+    fn attempt(
+        &self,
+        extent: &Extent,
+        wanted: &Range<u64>,
+        cut: Option<Cut>,
+    ) -> Result<Result<Vec<u8>, u64>> {
         // Every range begins with a chunk, which no piece crosses the beginning of.
         let mut pieces = Vec::new();
         let chunk_of_stored = extent.stored - extent.stored % extent.chunk_len;
@@ -133,9 +157,9 @@ impl Source<'_> {
             }
         }
         if covered(&mut pieces, wanted).is_err() {
-            let segments = self
-                .cluster
-                .segments(self.namespace, extent.blob, wanted.clone())?;
+            let segments =
+                self.cluster
+                    .segments(self.namespace, extent.blob, wanted.clone(), cut)?;
             pieces.append(&mut opened(extent.blob, segments)?);
         }
         Ok(covered(&mut pieces, wanted))

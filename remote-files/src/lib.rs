@@ -56,7 +56,7 @@ mod taking;
 mod writer;
 
 pub use address::Address;
-pub use blobs::{Blobs, SEGMENT_LEN_MAX, SPAN_LEN_MAX, Segment};
+pub use blobs::{Blobs, Cut, SEGMENT_LEN_MAX, SPAN_LEN_MAX, Segment};
 pub use catalogue::{
     COMMIT_LEN_MAX, CONDITIONS_MAX, Catalogue, Commit, Condition, KEY_LEN_MAX, Lasting, Outcome,
     PAGE_ROWS_MAX, Page, Row, Snapshot, VALUE_LEN_MAX, WRITES_MAX, Write,

@@ -1,7 +1,7 @@
 //! The suite of stores of blobs.
 
 use super::{Check, expect};
-use crate::blobs::{Blobs, SEGMENT_LEN_MAX, SPAN_LEN_MAX, Segment};
+use crate::blobs::{Blobs, Cut, SEGMENT_LEN_MAX, SPAN_LEN_MAX, Segment};
 use crate::namespace::Namespace;
 
 fn segment(offset: u64, bytes: &[u8]) -> Segment {
@@ -51,6 +51,17 @@ fn reading_and_writing(blobs: &dyn Blobs, namespace: &Namespace) -> Check {
         blobs.read(namespace, 7, 0..1000)? == written,
         "a segment may be written again",
     )?;
+    for (step, frame_len, end) in [(5, 0, 261), (100, 4, 261), (256, 4, 1000), (0, 0, 0)] {
+        let cut = Cut {
+            step,
+            frame_len,
+            end,
+        };
+        expect(
+            blobs.read_as_cut(namespace, 7, 1..261, &cut)? == written[1..2],
+            "what is cut otherwise is read as it is",
+        )?;
+    }
     let far = segment(i64::MAX as u64 - 1, b"far");
     blobs.append(namespace, 7, std::slice::from_ref(&far))?;
     let found = blobs.read(namespace, 7, far.offset..far.offset + 1)?;
@@ -111,6 +122,19 @@ fn limits(blobs: &dyn Blobs, namespace: &Namespace) -> Check {
     expect(
         blobs.read(namespace, 9, 0..SPAN_LEN_MAX)? == segments,
         "as much as one call may have",
+    )?;
+    let cut = Cut {
+        step: len,
+        frame_len: 0,
+        end: count * len,
+    };
+    expect(
+        blobs.read_as_cut(namespace, 9, len..3 * len, &cut)? == segments[1..3],
+        "a part of what is cut as it is said",
+    )?;
+    expect(
+        blobs.read_as_cut(namespace, 9, 0..SPAN_LEN_MAX, &cut)? == segments,
+        "all of it",
     )?;
     blobs.delete(namespace, 9)?;
     let small: Vec<Segment> = (0..5000).map(|at| segment(at, b"sm")).collect();

@@ -5,6 +5,8 @@
 //! how much it fetched, and goes on so in the next file.
 
 use super::locked;
+use crate::blobs::Cut;
+use crate::content::Extent;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,6 +85,11 @@ impl Course {
     /// The course of a file that is read anywhere.
     pub(super) fn anywhere() -> Course {
         Course::new(false)
+    }
+
+    /// How the blob of a file is cut, if its reader says: a table is read anywhere, and written in bulk.
+    pub(super) fn supposed_cut(&self, extent: &Extent) -> Option<Cut> {
+        (!self.is_whole).then(|| extent.cut())
     }
 
     /// How to fetch the first of the chunks that a reader asks for, where one call has so many and `word` is what a scan has left. Where the reader ended

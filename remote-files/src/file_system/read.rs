@@ -3,6 +3,7 @@
 use super::course::Course;
 use super::tail::Live;
 use super::{Hold, Shared};
+use crate::blobs::Cut;
 use crate::cache::ChunkCache;
 use crate::catalogue::Row;
 use crate::content::{Extent, Source};
@@ -140,7 +141,8 @@ impl Shared {
             course.goes_on(fetch, end, of_one_call, last);
         }
         self.go_on(extent, number, course);
-        let content = self.source().read(extent, chunks.clone());
+        let cut = course.supposed_cut(extent);
+        let content = self.source().read(extent, chunks.clone(), cut);
         if content.is_err() && fetch.is_run {
             course.fails();
         }
@@ -181,12 +183,13 @@ impl Shared {
             let after = extent.end_of_call(next).min(count);
             let missing = self.missing(extent, next..after);
             let last = missing.end - 1;
-            self.send(*extent, missing).then_some((after, last))
+            let cut = course.supposed_cut(extent);
+            self.send(*extent, missing, cut).then_some((after, last))
         });
     }
 
     /// Fetches chunks on a thread, unless too many are under way; whether they will come.
-    fn send(&self, extent: Extent, chunks: Range<u64>) -> bool {
+    fn send(&self, extent: Extent, chunks: Range<u64>, cut: Option<Cut>) -> bool {
         // Half of the cache at most, over all files.
         let parts_max = self.chunks_ahead_max(&extent) / extent.chunks_max();
         let Some(permit) = self.cluster.permit_fetch() else {
@@ -201,7 +204,7 @@ impl Shared {
                 namespace: &namespace,
                 keys: &keys,
             };
-            if let Ok(content) = source.read_once(&extent, chunks.clone()) {
+            if let Ok(content) = source.read_once(&extent, chunks.clone(), cut) {
                 keep_chunks(&cache, &extent, &chunks, &content, chunks.start);
             }
             drop(permit);

@@ -3,7 +3,7 @@
 use super::index::Objects;
 use super::object::{Object, Place};
 use super::{S3, errors};
-use crate::blobs::{Blobs, Segment};
+use crate::blobs::{Blobs, Cut, Segment};
 use crate::error::{Error, ErrorKind, Result};
 use crate::namespace::Namespace;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -211,6 +211,26 @@ impl Blobs for S3 {
             self.shared.index.forget(namespace, blob);
         }
         Ok(segments.unwrap_or_default())
+    }
+
+    /// A blob that is cut so has objects whose names need no listing.
+    fn read_as_cut(
+        &self,
+        namespace: &Namespace,
+        blob: u64,
+        offsets: Range<u64>,
+        cut: &Cut,
+    ) -> Result<Vec<Segment>> {
+        let known = self.shared.index.below(namespace, blob, offsets.end);
+        if known.is_none() && offsets.end <= cut.end {
+            let objects = cut.calls(&offsets);
+            let objects = objects.filter_map(|shape| Object::of_shape(&shape));
+            let objects: Vec<Object> = objects.map(|(object, _)| object).collect();
+            if let Some(segments) = self.read_of(namespace, blob, &objects, &offsets)? {
+                return Ok(segments);
+            }
+        }
+        self.read(namespace, blob, offsets)
     }
 
     fn delete(&self, namespace: &Namespace, blob: u64) -> Result<()> {

@@ -40,16 +40,22 @@ pub(super) struct Place {
 impl Object {
     /// An object of the first segments: as many as have ascending offsets and a name of a length that S3 takes. How many those are.
     pub(super) fn of(segments: &[Segment]) -> Option<(Object, usize)> {
+        let shape = |segment: &Segment| (segment.offset, segment.bytes.len() as u64);
+        let shape: Vec<(u64, u64)> = segments.iter().map(shape).collect();
+        Object::of_shape(&shape)
+    }
+
+    /// The object of segments of these offsets and lengths.
+    pub(super) fn of_shape(shape: &[(u64, u64)]) -> Option<(Object, usize)> {
         let mut object = Object {
-            first: segments.first()?.offset,
+            first: shape.first()?.0,
             runs: Vec::new(),
         };
         let mut taken = 0;
-        for (at, segment) in segments.iter().enumerate() {
-            let len = segment.bytes.len() as u64;
-            let next = segments.get(at + 1).map(|next| next.offset);
+        for (at, (offset, len)) in shape.iter().copied().enumerate() {
+            let next = shape.get(at + 1).map(|(next, _)| next);
             // Without one, or with one that another object begins with, the last one steps as those before it.
-            let step = next.and_then(|next| next.checked_sub(segment.offset));
+            let step = next.and_then(|next| next.checked_sub(offset));
             let step = step.filter(|step| *step > 0);
             let before = object.runs.len();
             match object.runs.last_mut() {

@@ -24,7 +24,8 @@ mod model;
 mod mortal;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(all(feature = "etcd", feature = "postgres"))]
+#[cfg(all(feature = "etcd", any(feature = "postgres", feature = "s3")))]
+#[cfg_attr(not(feature = "postgres"), expect(dead_code))]
 mod proxy;
 mod races;
 #[cfg(feature = "rados")]

@@ -25,6 +25,8 @@ struct Shared {
     is_over: AtomicBool,
     cuts: AtomicU64,
     swallowed: AtomicU64,
+    /// What clients have sent, if it is noted.
+    heard: Option<Mutex<Vec<u8>>>,
 }
 
 /// The proxy. It ends when it is dropped.
@@ -39,6 +41,15 @@ const TICK: Duration = Duration::from_millis(20);
 
 impl Proxy {
     pub(crate) fn start(server: u16) -> Proxy {
+        Proxy::start_with(server, None)
+    }
+
+    /// A proxy that notes what clients send.
+    pub(crate) fn hearing(server: u16) -> Proxy {
+        Proxy::start_with(server, Some(Mutex::default()))
+    }
+
+    fn start_with(server: u16, heard: Option<Mutex<Vec<u8>>>) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared {
@@ -46,6 +57,7 @@ impl Proxy {
             is_over: AtomicBool::new(false),
             cuts: AtomicU64::new(0),
             swallowed: AtomicU64::new(0),
+            heard,
         });
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
@@ -67,6 +79,15 @@ impl Proxy {
             shared,
             thread: Some(thread.unwrap()),
         }
+    }
+
+    /// The lines of what clients have sent since this was asked last that begin so.
+    pub(crate) fn lines(&self, beginning: &str) -> Vec<String> {
+        let heard = self.shared.heard.as_ref().unwrap();
+        let heard = std::mem::take(&mut *heard.lock().unwrap());
+        let text = String::from_utf8_lossy(&heard);
+        let lines = text.lines().filter(|line| line.starts_with(beginning));
+        lines.map(str::to_owned).collect()
     }
 
     pub(crate) fn set(&self, trouble: Trouble) {
@@ -117,6 +138,9 @@ fn pass(shared: &Shared, mut from: TcpStream, mut to: TcpStream, is_reply: bool)
         };
         let trouble = *shared.trouble.lock().unwrap();
         let mut part = &buffer[..n];
+        if let Some(heard) = shared.heard.as_ref().filter(|_| !is_reply) {
+            heard.lock().unwrap().extend_from_slice(part);
+        }
         let mut is_cut = false;
         match trouble {
             Trouble::None => {}

@@ -1,11 +1,12 @@
 //! Content in a real gateway of S3, beside a catalogue in etcd: all laws, its objects, and its errors.
 
 use crate::laws;
+use crate::proxy::Proxy;
 use crate::setting::Setting;
 use crate::support::namespace;
 use larder_fixtures::servers::{Etcd as EtcdServer, S3 as Server, free_port};
 use larder_remote_files::{
-    Blobs, ErrorKind, Etcd, EtcdOptions, Namespace, S3, S3Options, S3Url, Segment,
+    Blobs, Cut, ErrorKind, Etcd, EtcdOptions, Namespace, S3, S3Options, S3Url, Segment,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,8 +23,12 @@ fn options(server: &Server) -> S3Options {
 }
 
 fn connect(server: &Server, prefix: &str) -> S3 {
+    connect_with(server, prefix, options(server))
+}
+
+fn connect_with(server: &Server, prefix: &str, options: S3Options) -> S3 {
     let url = format!("s3://{}/{prefix}", server.bucket());
-    S3::connect(&S3Url::parse(&url).unwrap(), options(server)).unwrap()
+    S3::connect(&S3Url::parse(&url).unwrap(), options).unwrap()
 }
 
 /// Objects and keys of its own.
@@ -119,6 +124,65 @@ fn what_another_client_appends_and_deletes_is_seen() {
         assert!(client.read(&namespace(), 1, 0..200).unwrap().is_empty());
         assert!(client.read(&namespace(), 1, 0..1000).unwrap().is_empty());
     }
+}
+
+/// A table's blob is read by a request and no listing, wherever; one that is cut otherwise is listed, and read as it is.
+#[test]
+fn what_was_written_in_bulk_is_read_without_a_listing() {
+    let Some(server) = Server::shared() else {
+        return;
+    };
+    let cut = Cut {
+        step: 1 << 16,
+        frame_len: 4,
+        end: (32 << 16) + 1000,
+    };
+    let whole = |at: u64| segment(at << 16, at as u8, 65_540);
+    let mut table: Vec<Segment> = (0..32).map(whole).collect();
+    table.push(segment(32 << 16, 32, 1004));
+    let writer = connect(server, "bulk");
+    for call in table.chunks(cut.segments_of_one_call() as usize) {
+        writer.append(&namespace(), 1, call).unwrap();
+    }
+    writer.append(&namespace(), 2, &table[..2]).unwrap();
+    writer.append(&namespace(), 2, &table[2..4]).unwrap();
+    let proxy = Proxy::hearing(server.port());
+    let endpoint = format!("http://127.0.0.1:{}", proxy.port);
+    let reader = connect_with(server, "bulk", options(server).endpoint(&endpoint));
+    // The look at the bucket.
+    assert_eq!(proxy.lines("GET ").len(), 1);
+    let read = |blob, chunks: std::ops::Range<u64>, cut: &Cut| {
+        let end = (chunks.end << 16).min(cut.end);
+        let offsets = chunks.start << 16..end;
+        reader
+            .read_as_cut(&namespace(), blob, offsets, cut)
+            .unwrap()
+    };
+    // In the middle of an object, its end, the file's end, two objects, the whole of one.
+    for chunks in [7..8, 14..15, 30..33, 14..16, 0..15] {
+        let (from, to) = (chunks.start as usize, chunks.end as usize);
+        assert_eq!(read(1, chunks.clone(), &cut), table[from..to]);
+        let requests = proxy.lines("GET ");
+        let objects = if chunks == (14..16) { 2 } else { 1 };
+        assert_eq!(requests.len(), objects, "{requests:?}");
+    }
+    let cut = Cut {
+        end: 4 << 16,
+        ..cut
+    };
+    for chunks in [1..3, 0..4, 3..4] {
+        let (from, to) = (chunks.start as usize, chunks.end as usize);
+        assert_eq!(read(2, chunks, &cut), table[from..to]);
+        assert!(
+            proxy
+                .lines("GET ")
+                .iter()
+                .any(|line| line.contains("list-type=2"))
+        );
+    }
+    writer.delete(&namespace(), 1).unwrap();
+    assert!(read(1, 7..8, &cut).is_empty());
+    writer.delete(&namespace(), 2).unwrap();
 }
 
 /// More than a page of a listing.
