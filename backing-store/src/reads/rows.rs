@@ -1,8 +1,10 @@
 //! Every row of a store, one after the other: for tools that check, copy or count rows and need not interpret them.
 
+use larder_codec::compare;
+
 use super::Reads;
 use crate::error::Result;
-use crate::view::ViewIter;
+use crate::view::{View, ViewIter};
 
 /// The least row key there can be: that of the schema version.
 const FIRST_KEY: [u8; 5] = [0; 5];
@@ -25,7 +27,10 @@ const FIRST_KEY: [u8; 5] = [0; 5];
 /// ```
 #[derive(Debug)]
 pub struct StoreRows {
+    view: View,
     iter: ViewIter,
+    /// Whether the walk leads to some rows only.
+    is_near: bool,
     /// Whether the walk stands on a row, or behind the last.
     started: bool,
     /// Whether the row that the walk stands on has not been given yet.
@@ -37,7 +42,9 @@ impl Reads {
     #[must_use]
     pub fn rows(&self) -> StoreRows {
         StoreRows {
+            view: self.view().clone(),
             iter: self.view().iter(),
+            is_near: false,
             started: false,
             pending: false,
         }
@@ -50,9 +57,37 @@ impl StoreRows {
     /// # Errors
     /// If the engine cannot read on.
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        if self.is_near {
+            self.iter = self.view.iter();
+            self.is_near = false;
+        }
+        self.go_to(key)
+    }
+
+    fn go_to(&mut self, key: &[u8]) -> Result<()> {
         self.started = true;
         self.pending = true;
         self.iter.seek(key)
+    }
+
+    /// Goes to the first row between two keys, both included, which the next [`next`](Self::next) gives. Where there is none it looks no further, and beyond
+    /// them gives some rows or none: rows that were deleted there, or that recovery takes back, cost nothing.
+    ///
+    /// # Errors
+    /// If the engine cannot read on.
+    pub fn seek_near(&mut self, low: &[u8], high: &[u8]) -> Result<()> {
+        self.iter = self.view.iter_near(low, high);
+        self.is_near = true;
+        self.go_to(low)
+    }
+
+    /// Goes to the row of a key; whether there is one. A walk from there needs another [`seek`](Self::seek).
+    ///
+    /// # Errors
+    /// If the engine cannot read on.
+    pub fn find(&mut self, key: &[u8]) -> Result<bool> {
+        self.seek_near(key, key)?;
+        Ok(self.next()? && compare(self.key(), key).is_eq())
     }
 
     /// To the next row; `false` behind the last.

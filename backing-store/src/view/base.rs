@@ -156,6 +156,15 @@ impl Reach {
             Self::Near(low, high) => snapshot.iter_near(low, high),
         }
     }
+
+    /// Whether a cursor that has come to a row which does not show need not go on, as all behind it is beyond.
+    pub(super) fn ends_before(&self, key: &[u8], forward: bool) -> bool {
+        match self {
+            Self::All | Self::Before(_) => false,
+            Self::Near(_, high) if forward => compare(key, high) == Ordering::Greater,
+            Self::Near(low, _) => compare(key, low) == Ordering::Less,
+        }
+    }
 }
 
 impl BaseIter {

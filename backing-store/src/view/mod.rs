@@ -167,7 +167,7 @@ impl View {
 
     fn iter_within(&self, reach: Reach) -> ViewIter {
         ViewIter(match &self.0 {
-            Kind::Recovered(rows) => Rows::Recovered(rows.iter_within(&reach)),
+            Kind::Recovered(rows) => Rows::Recovered(rows.iter_within(reach)),
             Kind::Committed(base) => Rows::Committed(base.iter_within(&reach)),
             Kind::Transaction(pending) => {
                 let pending = Arc::clone(pending);

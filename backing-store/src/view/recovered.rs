@@ -50,10 +50,11 @@ impl Recovered {
     }
 
     /// A cursor that stands on no row.
-    pub(super) fn iter_within(&self, reach: &Reach) -> RecoveredIter {
+    pub(super) fn iter_within(&self, reach: Reach) -> RecoveredIter {
         RecoveredIter {
             base: reach.rows_of(&self.snapshot),
             rows: self.clone(),
+            reach,
             at: At::Nothing,
             forward: true,
             overlay_at: 0,
@@ -82,11 +83,12 @@ enum At {
 ///
 /// Invariant while it stands on a row, going forward: `base` is at the first visible row of the snapshot, and
 /// `overlay_at` at the first live entry, that lie at or behind the current key; the smaller is current. Backward the
-/// mirror image, with `overlay_at` one behind the entry.
+/// mirror image, with `overlay_at` one behind the entry. A side without such a row within reach may stand on any.
 #[derive(Debug)]
 pub(super) struct RecoveredIter {
     base: Iter,
     rows: Recovered,
+    reach: Reach,
     at: At,
     forward: bool,
     overlay_at: usize,
@@ -190,9 +192,9 @@ impl RecoveredIter {
     /// Moves both sides on to rows that show and makes the nearer one current.
     fn settle(&mut self) -> Result<()> {
         self.at = At::Nothing;
-        self.skip_hidden_base()?;
+        let base_shows = self.skip_hidden_base()?;
         self.skip_deleted_overlay();
-        self.at = match (self.base.valid(), self.overlay_key()) {
+        self.at = match (base_shows, self.overlay_key()) {
             (false, None) => At::Nothing,
             (true, None) => At::Base,
             (false, Some(_)) => At::Overlay,
@@ -212,7 +214,8 @@ impl RecoveredIter {
         Ok(())
     }
 
-    fn skip_hidden_base(&mut self) -> Result<()> {
+    /// Whether the snapshot has a row that shows.
+    fn skip_hidden_base(&mut self) -> Result<bool> {
         while self.base.valid() {
             let key = self.base.key();
             if key.starts_with(&SCOPES_PREFIX) {
@@ -230,9 +233,16 @@ impl RecoveredIter {
             }
             let overlay = &self.rows.overlay;
             if overlay.is_empty() {
-                return Ok(());
+                return Ok(true);
             }
-            if let Some((begin, end)) = overlay.hidden_range(key) {
+            let hidden_range = overlay.hidden_range(key);
+            if hidden_range.is_none() && overlay.position(key).is_err() {
+                return Ok(true);
+            }
+            if self.reach.ends_before(key, self.forward) {
+                return Ok(false);
+            }
+            if let Some((begin, end)) = hidden_range {
                 if self.forward {
                     let end = end.to_vec();
                     self.base.seek(&end)?;
@@ -243,26 +253,22 @@ impl RecoveredIter {
                         self.base.prev()?;
                     }
                 }
-            } else if overlay.position(key).is_ok() {
-                self.step_base(self.forward)?;
             } else {
-                return Ok(());
+                self.step_base(self.forward)?;
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn skip_deleted_overlay(&mut self) {
-        let overlay = &self.rows.overlay;
-        if self.forward {
-            while matches!(overlay.entry(self.overlay_at), Some((_, None))) {
-                self.overlay_at += 1;
-            }
-        } else {
-            while self.overlay_at > 0
-                && matches!(overlay.entry(self.overlay_at - 1), Some((_, None)))
-            {
-                self.overlay_at -= 1;
+        let is_deleted = |iter: &Self| match iter.overlay_entry() {
+            Some((key, None)) => !iter.reach.ends_before(key, iter.forward),
+            _ => false,
+        };
+        while is_deleted(self) {
+            match self.forward {
+                true => self.overlay_at += 1,
+                false => self.overlay_at -= 1,
             }
         }
     }
@@ -275,18 +281,22 @@ impl RecoveredIter {
         }
     }
 
+    fn overlay_entry(&self) -> Option<(&[u8], Option<&OverlayValue>)> {
+        self.rows.overlay.entry(self.overlay_index()?)
+    }
+
     fn overlay_key(&self) -> Option<&[u8]> {
-        Some(self.rows.overlay.entry(self.overlay_index()?)?.0)
+        let (key, value) = self.overlay_entry()?;
+        value.is_some().then_some(key)
     }
 
     fn load_overlay_value(&mut self) -> Result<()> {
-        self.overlay_value.clear();
-        let Some(at) = self.overlay_index() else {
-            return Ok(());
-        };
-        if let Some((_, Some(source))) = self.rows.overlay.entry(at) {
-            load(&self.rows.snapshot, source, &mut self.overlay_value)?;
+        let mut value = std::mem::take(&mut self.overlay_value);
+        value.clear();
+        if let Some((_, Some(source))) = self.overlay_entry() {
+            load(&self.rows.snapshot, source, &mut value)?;
         }
+        self.overlay_value = value;
         Ok(())
     }
 }
@@ -309,5 +319,121 @@ fn undo_row_value(snapshot: &Snapshot, row_key: &[u8], out: &mut Vec<u8>) -> Res
             "undo log row with an undecodable value",
             error,
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use larder_leveldb::storage::MemoryFileSystem;
+    use larder_leveldb::{Db, Durability, Options};
+
+    use super::*;
+    use crate::comparator::IdbComparator;
+    use crate::overlay::OverlayBuilder;
+
+    const ROWS: u8 = 16;
+
+    /// A data row key of database 1, store 1 with a one-unit string: `n` orders it.
+    fn key(n: u8) -> Vec<u8> {
+        vec![0, 1, 1, 1, 1, 1, 0, n]
+    }
+
+    /// The rows of a snapshot with operations laid over it, and those that the naive twin has: a map on which they are carried out one after the other.
+    fn recovered(present: u16, operations: &[(u8, u8, u8)]) -> (Recovered, Vec<Option<u8>>) {
+        let mut options = Options::new(Arc::new(IdbComparator));
+        options.create_if_missing = true;
+        let fs = Arc::new(MemoryFileSystem::new());
+        let db = Db::open(fs, Path::new("db"), options).unwrap();
+        let is_present = |n: u8| present >> n & 1 == 1;
+        let mut rows: Vec<Option<u8>> = (0..ROWS)
+            .map(|n| is_present(n).then_some(u8::MAX))
+            .collect();
+        for n in (0..ROWS).filter(|n| is_present(*n)) {
+            db.put(&key(n), &[u8::MAX], Durability::Relaxed).unwrap();
+        }
+        let mut overlay = OverlayBuilder::default();
+        for (step, &(kind, a, b)) in operations.iter().enumerate() {
+            let (a, b, step) = (a % ROWS, b % ROWS, step as u8);
+            match kind % 3 {
+                0 => {
+                    overlay.put(&key(a), OverlayValue::Inline(vec![step]));
+                    rows[usize::from(a)] = Some(step);
+                }
+                1 => {
+                    overlay.delete(&key(a));
+                    rows[usize::from(a)] = None;
+                }
+                _ => {
+                    overlay.delete_range(&key(a), &key(b));
+                    (a..b).for_each(|n| rows[usize::from(n)] = None);
+                }
+            }
+        }
+        (Recovered::new(db.snapshot(), overlay.build()), rows)
+    }
+
+    /// What a cursor passes, up to its end: the last unit of each key, and the value.
+    fn walked(iter: &mut RecoveredIter, forward: bool) -> Vec<(u8, u8)> {
+        let mut passed = Vec::new();
+        while iter.valid() {
+            passed.push((iter.key()[7], iter.value().unwrap()[0]));
+            match forward {
+                true => iter.next().unwrap(),
+                false => iter.prev().unwrap(),
+            }
+        }
+        passed
+    }
+
+    #[test]
+    fn near_a_range_all_rows_of_it_are_passed_and_others_as_they_are_or_not() {
+        fn law(present: u16, mut operations: Vec<(u8, u8, u8)>, (low, high): (u8, u8)) -> bool {
+            operations.truncate(60);
+            let (rows, naive) = recovered(present, &operations);
+            let (low, high) = (low % ROWS, high % ROWS);
+            [true, false].into_iter().all(|forward| {
+                let reach = Reach::near(&key(low), &key(high));
+                let mut iter = rows.iter_within(reach);
+                match forward {
+                    true => iter.seek(&key(low)).unwrap(),
+                    false => iter.seek_for_prev(&key(high)).unwrap(),
+                }
+                let mut passed = walked(&mut iter, forward);
+                if !forward {
+                    passed.reverse();
+                }
+                let is_ascending = passed.is_sorted_by(|a, b| a.0 < b.0);
+                let is_true =
+                    (passed.iter()).all(|(n, value)| naive[usize::from(*n)] == Some(*value));
+                let is_within = |(n, _): &(u8, u8)| (low..=high).contains(n);
+                passed.retain(is_within);
+                let expected = (0..ROWS).filter_map(|n| Some((n, naive[usize::from(n)]?)));
+                is_ascending && is_true && passed.into_iter().eq(expected.filter(is_within))
+            })
+        }
+        quickcheck::QuickCheck::new()
+            .tests(3000)
+            .quickcheck(law as fn(u16, Vec<(u8, u8, u8)>, (u8, u8)) -> bool);
+    }
+
+    #[test]
+    fn nothing_is_passed_over_beyond_the_range() {
+        let operations: Vec<(u8, u8, u8)> = (3..10).map(|n| (1, n, 0)).collect();
+        let (rows, _) = recovered(u16::MAX, &operations);
+        // All behind the fifth and before the tenth is taken back.
+        let mut iter = rows.iter_within(Reach::near(&key(5), &key(5)));
+        iter.seek(&key(5)).unwrap();
+        assert!(!iter.valid());
+        assert_eq!(iter.base.key(), key(6));
+        assert_eq!(iter.overlay_entry().unwrap().0, key(6));
+        iter.seek_for_prev(&key(5)).unwrap();
+        assert!(!iter.valid());
+        assert_eq!(iter.base.key(), key(4));
+        // A walk over all finds what is there.
+        let mut iter = rows.iter_within(Reach::All);
+        iter.seek(&key(5)).unwrap();
+        assert_eq!(iter.key(), key(10));
     }
 }

@@ -358,9 +358,7 @@ fn list(
 
 /// Whether there is a row of this key with this value.
 fn has_row(rows: &mut StoreRows, key: &[u8], value: &[u8]) -> Result<bool, Error> {
-    rows.seek(key)?;
-    let is_there = rows.next()? && larder_codec::compare(rows.key(), key).is_eq();
-    Ok(is_there && rows.value()? == value)
+    Ok(rows.find(key)? && rows.value()? == value)
 }
 
 /// A line of `records.jsonl`.

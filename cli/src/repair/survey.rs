@@ -236,8 +236,7 @@ impl Walk<'_> {
             key,
         }
         .encode(&mut row);
-        self.lookup.seek(&row)?;
-        if !self.lookup.next()? || larder_codec::compare(self.lookup.key(), &row).is_ne() {
+        if !self.lookup.find(&row)? {
             return Ok(false);
         }
         let exists = ExistsRow::decode_exact(self.lookup.value()?);
@@ -436,8 +435,7 @@ pub(super) fn version_of(
     lookup: &mut StoreRows,
     data_row: &[u8],
 ) -> Result<Option<RecordVersion>, Error> {
-    lookup.seek(data_row)?;
-    if !lookup.next()? || larder_codec::compare(lookup.key(), data_row).is_ne() {
+    if !lookup.find(data_row)? {
         return Ok(None);
     }
     let row = DataRow::decode_exact(lookup.value()?);

@@ -272,7 +272,12 @@ pub(crate) fn is_there(
     row: &[u8],
     version: Option<RecordVersion>,
 ) -> Result<bool, Error> {
-    lookup.seek(row)?;
+    let mut last = row.to_vec();
+    if let Ok(RowKey::IndexData(entry)) = RowKey::decode_exact(row) {
+        last.clear();
+        entry.with_sequence(i64::MAX).encode(&mut last);
+    }
+    lookup.seek_near(row, &last)?;
     while lookup.next()? && is_same_entry(lookup.key(), row) {
         let entry = IndexRow::decode_exact(lookup.value()?);
         if entry.is_ok_and(|entry| Some(entry.version) == version) {

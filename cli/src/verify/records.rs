@@ -188,8 +188,7 @@ impl Checker<'_> {
             ..*row
         }
         .encode(&mut record);
-        lookup.seek(&record)?;
-        if !lookup.next()? || compare(lookup.key(), &record).is_ne() {
+        if !lookup.find(&record)? {
             let what = "there are external objects of a record that is not there";
             self.row(Check::Record, row_key, what);
         }

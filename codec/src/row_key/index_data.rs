@@ -53,6 +53,18 @@ impl<'a> IndexDataKey<'a> {
         }
     }
 
+    /// The entry with another sequence number, by which entries of one index key and one primary key are ordered. Nothing changes where a form has none.
+    #[must_use]
+    pub const fn with_sequence(mut self, number: i64) -> Self {
+        match &mut self.tail {
+            Tail::Empty => {}
+            Tail::Sequence(sequence) | Tail::SequenceAndPrimaryKey(sequence, _) => {
+                *sequence = number;
+            }
+        }
+        self
+    }
+
     /// The sequence number; missing in the oldest form. Not negative in any store, but not checked.
     #[must_use]
     pub const fn sequence(&self) -> Option<i64> {
