@@ -288,9 +288,7 @@ enum Form {
 
 fn value_of(store: &Store, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
     let mut rows = store.rows();
-    rows.seek(key)?;
-    let is_there = rows.next()? && compare(rows.key(), key).is_eq();
-    match is_there {
+    match rows.find(key)? {
         true => Ok(Some(rows.value()?.to_vec())),
         false => Ok(None),
     }

@@ -90,11 +90,11 @@ impl Fates {
         self.key.clear();
         self.key.extend_from_slice(key);
         (self.value, self.older) = (None, None);
-        if let Some(seen) = &mut self.seen {
-            seen.seek(key).map_err(refused)?;
-            if seen.next().map_err(refused)? && seen.key() == key {
-                self.value = Some(seen.value().map_err(refused)?.to_vec());
-            }
+        if let Some(seen) = &mut self.seen
+            && seen.find(key).map_err(refused)?
+            && seen.key() == key
+        {
+            self.value = Some(seen.value().map_err(refused)?.to_vec());
         }
         Ok(())
     }

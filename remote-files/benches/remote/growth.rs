@@ -1,7 +1,10 @@
 //! Stores of 10 MB to 2 GB: how filling, opening, gets, scans and memory grow on each engine and on the local disk.
 //!
 //! `… -- growth [SVG] [ENGINE]… [mb=N,N,…]`. Each engine has a process of its own, which starts its own server, so that the peaks of memory
-//! are apart; the server's memory does not count. Records of 1 KiB that cannot be packed, in random order. etcd is left out: it keeps
+//! are apart; the server's memory does not count. All of it is hours: beside the plot lies a file with the numbers of all rows, and a run replaces those that it
+//! measures.
+//!
+//! Records of 1 KiB that cannot be packed, in random order. etcd is left out: it keeps
 //! every change until its history is compacted, and its quota is 2 GB.
 
 use crate::engines::{self, Engine};
@@ -9,8 +12,9 @@ use crate::growth_plot::{self, Line, Panel};
 use crate::ours::{Host, Place, Store};
 use crate::stores::digits;
 use crate::work::{self, Subject};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The first argument that asks for this.
@@ -53,6 +57,9 @@ const DRAWN: [(usize, &str); 5] = [
 
 type Costs = [Option<f64>; ROWS.len()];
 
+/// What was found, by the engine's name and the megabytes.
+type Found = BTreeMap<String, BTreeMap<u32, Costs>>;
+
 /// All engines, one after the other.
 pub(crate) fn run(words: &[String]) {
     let sizes = words.iter().find_map(|word| word.strip_prefix("mb="));
@@ -68,24 +75,34 @@ pub(crate) fn run(words: &[String]) {
         asked
     };
     let svg = words.iter().find(|word| word.ends_with(".svg"));
-    let mut found = Vec::new();
+    let mut found = svg.map_or_else(Found::new, |svg| kept(&numbers_of(svg)));
     for engine in asked {
-        of_process(engine, &sizes, &mut found, |found| {
+        of_process(engine, &sizes, |name, mb, costs| {
+            found.entry(name.to_owned()).or_default().insert(mb, costs);
             // After each row: the last sizes take long, and what has come by then is worth having.
             if let Some(svg) = svg {
-                plot(Path::new(svg), &sizes, found);
+                let numbers = serde_json::to_string_pretty(&found).unwrap();
+                std::fs::write(numbers_of(svg), numbers + "\n").unwrap();
+                plot(Path::new(svg), &found);
             }
         });
     }
 }
 
-/// Adds what a process finds, and prints it as it comes: the engine's name, if it has a server, and the rows of each size. `has_come` is called for each.
-fn of_process(
-    engine: &str,
-    sizes: &[u32],
-    found: &mut Vec<(String, Vec<Costs>)>,
-    has_come: impl Fn(&[(String, Vec<Costs>)]),
-) {
+fn numbers_of(svg: &str) -> PathBuf {
+    Path::new(svg).with_extension("json")
+}
+
+/// What earlier runs have found.
+fn kept(numbers: &Path) -> Found {
+    match std::fs::read(numbers) {
+        Ok(text) => serde_json::from_slice(&text).unwrap(),
+        Err(_) => Found::new(),
+    }
+}
+
+/// Prints what a process finds as it comes: the engine's name, if it has a server, and the rows of each size. `has_come` is called for each.
+fn of_process(engine: &str, sizes: &[u32], mut has_come: impl FnMut(&str, u32, Costs)) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([CHILD, engine])
         .args(sizes.iter().map(u32::to_string))
@@ -93,20 +110,16 @@ fn of_process(
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    if let Some(name) = lines.next() {
-        let name = name.unwrap();
+    let name = lines.next().map(Result::unwrap).unwrap_or_default();
+    if !name.is_empty() {
         println!("| {name} | {} |", ROWS.join(" | "));
         println!("|{}", "---|".repeat(ROWS.len() + 1));
-        found.push((name, Vec::new()));
     }
     for (line, mb) in lines.zip(sizes) {
         let costs: Costs = serde_json::from_str(&line.unwrap()).unwrap();
         let cells = costs.map(|cost| cost.map_or_else(|| "–".to_owned(), digits));
         println!("| {mb} MB | {} |", cells.join(" | "));
-        if let Some((_, all)) = found.last_mut() {
-            all.push(costs);
-        }
-        has_come(found);
+        has_come(&name, *mb, costs);
     }
     let status = child.wait().unwrap();
     assert!(status.success(), "{engine}: {status}");
@@ -211,11 +224,19 @@ fn peak_mib() -> Option<f64> {
     Some(kib / 1024.0)
 }
 
-fn plot(path: &Path, sizes: &[u32], found: &[(String, Vec<Costs>)]) {
+fn plot(path: &Path, found: &Found) {
+    let sizes: BTreeSet<u32> = found.values().flat_map(BTreeMap::keys).copied().collect();
     let panels = DRAWN.map(|(row, title)| {
-        let line = |(name, costs): &(String, Vec<Costs>)| Line {
+        let line = |(name, costs): (&String, &BTreeMap<u32, Costs>)| Line {
             name: name.clone(),
-            costs: costs.iter().map(|costs| costs[row].unwrap()).collect(),
+            costs: (sizes.iter())
+                .map(|mb| {
+                    costs
+                        .get(mb)
+                        .and_then(|costs| costs[row])
+                        .unwrap_or(f64::NAN)
+                })
+                .collect(),
         };
         let lines = found.iter().map(line).collect();
         Panel { title, lines }
