@@ -72,7 +72,8 @@ impl Cut {
             let segments = call * of_one_call..call.saturating_add(1).saturating_mul(of_one_call);
             let offsets = segments.map(|segment| segment.saturating_mul(step));
             let offsets = offsets.take_while(|offset| *offset < cut.end);
-            let segment = |offset: u64| (offset, step.min(cut.end - offset) + cut.frame_len);
+            let len = |offset: u64| step.min(cut.end - offset).saturating_add(cut.frame_len);
+            let segment = |offset: u64| (offset, len(offset));
             offsets.map(segment).collect()
         })
     }

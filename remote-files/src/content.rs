@@ -59,7 +59,7 @@ impl Extent {
 
     /// The length of a chunk.
     pub(crate) fn len_of(&self, number: u64) -> usize {
-        let bytes = self.bytes_of(&(number..number + 1));
+        let bytes = self.bytes_of(&(number..number.saturating_add(1)));
         bytes.end.saturating_sub(bytes.start) as usize
     }
 
@@ -70,7 +70,8 @@ impl Extent {
 
     /// The bytes of some chunks.
     fn bytes_of(&self, chunks: &Range<u64>) -> Range<u64> {
-        chunks.start * self.chunk_len..(chunks.end * self.chunk_len).min(self.size)
+        let offset = |chunk: u64| chunk.saturating_mul(self.chunk_len);
+        offset(chunks.start)..offset(chunks.end).min(self.size)
     }
 }
 
