@@ -258,11 +258,17 @@ impl Overlay {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
+    /// How many rows there may be.
+    pub(crate) const ROWS: u8 = 16;
+
+    /// What each row has.
+    pub(crate) type Rows = Vec<Option<u8>>;
+
     /// A data row key of database 1, store 1 with a one-unit string: `n` orders it.
-    fn key(n: u8) -> Vec<u8> {
+    pub(crate) fn key(n: u8) -> Vec<u8> {
         vec![0, 1, 1, 1, 1, 1, 0, n]
     }
 
@@ -270,36 +276,38 @@ mod tests {
         OverlayValue::Inline(vec![n])
     }
 
-    /// The naive twin: the operations carried out one after the other on a map of a full snapshot.
-    fn naive(operations: &[(u8, u8, u8)]) -> Vec<Option<u8>> {
-        let mut rows: Vec<Option<u8>> = (0..16).map(|_| Some(255)).collect();
+    /// The overlay of some operations, and its naive twin: they are carried out one after the other on the rows.
+    pub(crate) fn laid_over(mut rows: Rows, operations: &[(u8, u8, u8)]) -> (Overlay, Rows) {
+        let mut builder = OverlayBuilder::default();
         for (step, &(kind, a, b)) in operations.iter().enumerate() {
-            let (a, b) = (usize::from(a % 16), usize::from(b % 16));
+            let (a, b, step) = (a % ROWS, b % ROWS, step as u8);
             match kind % 3 {
-                0 => rows[a] = Some(step as u8),
-                1 => rows[a] = None,
-                _ => rows.iter_mut().take(b).skip(a).for_each(|row| *row = None),
+                0 => {
+                    builder.put(&key(a), inline(step));
+                    rows[usize::from(a)] = Some(step);
+                }
+                1 => {
+                    builder.delete(&key(a));
+                    rows[usize::from(a)] = None;
+                }
+                _ => {
+                    builder.delete_range(&key(a), &key(b));
+                    (a..b).for_each(|n| rows[usize::from(n)] = None);
+                }
             }
         }
-        rows
+        (builder.build(), rows)
     }
 
     #[test]
     fn the_overlay_says_what_carrying_out_the_operations_in_order_would_leave() {
         fn law(mut operations: Vec<(u8, u8, u8)>) -> bool {
             operations.truncate(200);
-            let mut builder = OverlayBuilder::default();
-            for (step, &(kind, a, b)) in operations.iter().enumerate() {
-                match kind % 3 {
-                    0 => builder.put(&key(a % 16), inline(step as u8)),
-                    1 => builder.delete(&key(a % 16)),
-                    _ => builder.delete_range(&key(a % 16), &key(b % 16)),
-                }
-            }
-            let overlay = builder.build();
-            naive(&operations).iter().enumerate().all(|(n, row)| {
+            let snapshot = (0..ROWS).map(|_| Some(u8::MAX)).collect();
+            let (overlay, rows) = laid_over(snapshot, &operations);
+            rows.iter().enumerate().all(|(n, row)| {
                 let expected = match row {
-                    Some(255) => Verdict::Snapshot,
+                    Some(u8::MAX) => Verdict::Snapshot,
                     None => Verdict::Absent,
                     Some(step) => {
                         return overlay.verdict(&key(n as u8)) == Verdict::Present(&inline(*step));

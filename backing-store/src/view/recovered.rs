@@ -331,47 +331,21 @@ mod tests {
 
     use super::*;
     use crate::comparator::IdbComparator;
-    use crate::overlay::OverlayBuilder;
+    use crate::overlay::tests::{ROWS, Rows, key, laid_over};
 
-    const ROWS: u8 = 16;
-
-    /// A data row key of database 1, store 1 with a one-unit string: `n` orders it.
-    fn key(n: u8) -> Vec<u8> {
-        vec![0, 1, 1, 1, 1, 1, 0, n]
-    }
-
-    /// The rows of a snapshot with operations laid over it, and those that the naive twin has: a map on which they are carried out one after the other.
-    fn recovered(present: u16, operations: &[(u8, u8, u8)]) -> (Recovered, Vec<Option<u8>>) {
+    /// The rows of a snapshot with operations laid over it, and those that the naive twin has.
+    fn recovered(present: u16, operations: &[(u8, u8, u8)]) -> (Recovered, Rows) {
         let mut options = Options::new(Arc::new(IdbComparator));
         options.create_if_missing = true;
         let fs = Arc::new(MemoryFileSystem::new());
         let db = Db::open(fs, Path::new("db"), options).unwrap();
-        let is_present = |n: u8| present >> n & 1 == 1;
-        let mut rows: Vec<Option<u8>> = (0..ROWS)
-            .map(|n| is_present(n).then_some(u8::MAX))
-            .collect();
-        for n in (0..ROWS).filter(|n| is_present(*n)) {
+        let is_present = |n: &u8| present >> n & 1 == 1;
+        for n in (0..ROWS).filter(is_present) {
             db.put(&key(n), &[u8::MAX], Durability::Relaxed).unwrap();
         }
-        let mut overlay = OverlayBuilder::default();
-        for (step, &(kind, a, b)) in operations.iter().enumerate() {
-            let (a, b, step) = (a % ROWS, b % ROWS, step as u8);
-            match kind % 3 {
-                0 => {
-                    overlay.put(&key(a), OverlayValue::Inline(vec![step]));
-                    rows[usize::from(a)] = Some(step);
-                }
-                1 => {
-                    overlay.delete(&key(a));
-                    rows[usize::from(a)] = None;
-                }
-                _ => {
-                    overlay.delete_range(&key(a), &key(b));
-                    (a..b).for_each(|n| rows[usize::from(n)] = None);
-                }
-            }
-        }
-        (Recovered::new(db.snapshot(), overlay.build()), rows)
+        let rows = (0..ROWS).map(|n| is_present(&n).then_some(u8::MAX));
+        let (overlay, rows) = laid_over(rows.collect(), operations);
+        (Recovered::new(db.snapshot(), overlay), rows)
     }
 
     /// What a cursor passes, up to its end: the last unit of each key, and the value.

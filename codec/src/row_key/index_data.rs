@@ -54,6 +54,21 @@ impl<'a> IndexDataKey<'a> {
     }
 
     /// The entry with another sequence number, by which entries of one index key and one primary key are ordered. Nothing changes where a form has none.
+    ///
+    /// ```
+    /// use larder_codec::{RowKey, compare};
+    ///
+    /// // Database 1, object store 1, index 30: the record "b" under the key "a".
+    /// let first = [0, 1, 1, 30, 1, 1, 0, b'a', 0, 1, 1, 0, b'b'];
+    /// let mut last = Vec::new();
+    /// if let RowKey::IndexData(entry) = RowKey::decode_exact(&first)? {
+    ///     entry.with_sequence(i64::MAX).encode(&mut last);
+    /// }
+    /// assert!(compare(&first, &last).is_lt());
+    /// // Before the same key's next record.
+    /// assert!(compare(&last, &[0, 1, 1, 30, 1, 1, 0, b'a', 0, 1, 1, 0, b'c']).is_lt());
+    /// # Ok::<(), larder_codec::Error>(())
+    /// ```
     #[must_use]
     pub const fn with_sequence(mut self, number: i64) -> Self {
         match &mut self.tail {
