@@ -55,8 +55,8 @@ impl Storage {
     /// ([`Conflict`](crate::ErrorKind::Conflict)), and if files cannot be removed: then it is no store any more, and can be deleted again.
     pub fn delete_origin(&self, origin: &OriginName) -> Request<()> {
         let name = origin.clone();
-        let announced = self.announce(origin, None);
-        self.delete_all(Some(announced), move |storage| {
+        let announced = self.announce(Deletion::Origin(name.clone()));
+        self.delete_all(announced, move |storage| {
             let mut places = places(storage)?;
             places.retain(|(origin, place)| *origin == name && place.bucket.is_some());
             places.push((name.clone(), storage.place(&name, None)));
@@ -69,8 +69,8 @@ impl Storage {
     /// Deletes, as [`delete_origin`](Self::delete_origin) does, what one bucket stores, and nothing else of its origin.
     pub fn delete_bucket(&self, origin: &OriginName, id: BucketId) -> Request<()> {
         let name = origin.clone();
-        let announced = self.announce(origin, Some(id));
-        self.delete_all(Some(announced), move |storage| {
+        let announced = self.announce(Deletion::Bucket(name.clone(), id));
+        self.delete_all(announced, move |storage| {
             let place = storage.place(&name, Some(id));
             Ok(vec![storage.origin(&name, place)])
         })
@@ -78,19 +78,17 @@ impl Storage {
 
     /// Deletes all stores of a session. The result is not reported.
     pub(crate) fn delete_session(&self, number: u64) {
-        let deleted = self.delete_all(None, move |storage| {
+        let session = Deletion::Session(number);
+        let announced = self.announce(session.clone());
+        let deleted = self.delete_all(announced, move |storage| {
             let mut known = storage.known();
-            known.retain(|origin| origin.is_of_session(number));
+            known.retain(|origin| session.takes(origin));
             Ok(known)
         });
         drop(deleted);
     }
 
-    fn announce(&self, origin: &OriginName, bucket: Option<BucketId>) -> Announced {
-        let deletion = Deletion {
-            origin: origin.clone(),
-            bucket,
-        };
+    fn announce(&self, deletion: Deletion) -> Announced {
         self.inner().deletions().announce(deletion.clone());
         Announced {
             storage: Arc::clone(self.inner()),
@@ -101,7 +99,7 @@ impl Storage {
     /// One after the other; the first error is kept, and keeps none of the others.
     fn delete_all(
         &self,
-        announced: Option<Announced>,
+        announced: Announced,
         which: impl FnOnce(&Arc<StorageInner>) -> Result<Vec<Arc<Origin>>> + Send + 'static,
     ) -> Request<()> {
         let (request, completion) = Request::of_storage(Arc::clone(self.inner()) as _);
@@ -258,7 +256,7 @@ fn delete_next(
     storage: Arc<StorageInner>,
     mut left: Vec<Arc<Origin>>,
     so_far: Result<()>,
-    announced: Option<Announced>,
+    announced: Announced,
     done: Completion<()>,
 ) -> Option<Callback> {
     let Some(origin) = left.pop() else {

@@ -12,19 +12,23 @@ use crate::sync::{Mutex, locked};
 
 /// The stores that one deletion takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Deletion {
-    pub(crate) origin: OriginName,
-    /// `None`: all buckets of the origin.
-    pub(crate) bucket: Option<BucketId>,
+pub(crate) enum Deletion {
+    /// All buckets of the origin.
+    Origin(OriginName),
+    Bucket(OriginName, BucketId),
+    /// Those of the private session of this number.
+    Session(u64),
 }
 
 impl Deletion {
     /// Whether it takes the store of this origin.
     pub(crate) fn takes(&self, origin: &Origin) -> bool {
         let place = &origin.place;
-        !place.is_private
-            && self.origin == origin.name
-            && (self.bucket.is_none() || self.bucket == place.bucket)
+        match self {
+            Self::Origin(name) => place.session.is_none() && *name == origin.name,
+            Self::Bucket(name, id) => place.bucket == Some(*id) && *name == origin.name,
+            Self::Session(number) => place.session == Some(*number),
+        }
     }
 }
 

@@ -140,12 +140,6 @@ impl Origin {
         }
     }
 
-    /// Whether it belongs to the private session of this number.
-    pub(crate) fn is_of_session(&self, number: u64) -> bool {
-        let prefix = format!("session {number} ");
-        self.place.is_private && self.place.key.starts_with(&prefix)
-    }
-
     pub(crate) fn ready(&self) -> &Arc<Ready> {
         &self.shared.ready
     }
@@ -228,7 +222,7 @@ impl Origin {
 
     /// Whether nothing of it is ever written.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.shared.options.read_only && !self.place.is_private
+        self.shared.options.read_only && self.place.session.is_none()
     }
 
     /// # Errors
@@ -286,7 +280,7 @@ impl Origin {
         options.random_seed = own.random_seed;
         options.reserve_bytes = own.reserve_bytes;
         options.quota = Some(Arc::clone(&self.quota));
-        if self.place.is_private {
+        if self.place.session.is_some() {
             // No browser opens it.
             options.new_store_version = DATA_VERSION_MAX;
             options.raise_data_version = RaiseDataVersion::WhenNeeded;

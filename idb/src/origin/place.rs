@@ -20,8 +20,8 @@ pub(crate) struct Place {
     leveldb: StorePaths,
     new_store_form: StoreForm,
     pub(crate) bucket: Option<BucketId>,
-    /// It is gone with its session, and no browser opens it.
-    pub(crate) is_private: bool,
+    /// The private session that it is gone with. No browser opens it.
+    pub(crate) session: Option<u64>,
 }
 
 impl Place {
@@ -33,7 +33,7 @@ impl Place {
             leveldb: StorePaths::of_leveldb(&folder.join(origin.leveldb_folder_name())),
             new_store_form: StoreForm::LevelDb,
             bucket: None,
-            is_private: false,
+            session: None,
         }
     }
 
@@ -69,7 +69,7 @@ impl Place {
             leveldb: bucket_paths(folder, id),
             new_store_form: StoreForm::LevelDb,
             bucket: Some(id),
-            is_private: false,
+            session: None,
         }
     }
 
@@ -77,7 +77,7 @@ impl Place {
     pub(crate) fn of_session(fs: Arc<dyn FileSystem>, session: u64, origin: &OriginName) -> Self {
         Self {
             key: format!("session {session} {}", origin.identifier()),
-            is_private: true,
+            session: Some(session),
             ..Self::of_origin(fs, &PathBuf::from("idb"), origin)
         }
     }

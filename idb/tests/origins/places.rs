@@ -128,3 +128,18 @@ fn a_session_in_memory_sees_nothing_of_the_disk_and_leaves_nothing_there() {
         assert_eq!(names(&place.factory(1)), ["db"]);
     }
 }
+
+#[test]
+fn a_request_made_after_the_end_of_a_session_finds_nothing_of_it() {
+    for executor in [DRIVEN, THREADS] {
+        let place = Place::new(executor);
+        // With threads a request could overtake the deletion once in a while.
+        for _ in 0..100 {
+            let session = place.storage.private_session();
+            let factory = session.factory(&origin(1));
+            put(&open(&factory).unwrap(), 10).unwrap();
+            drop(session);
+            assert!(names(&factory).is_empty());
+        }
+    }
+}
