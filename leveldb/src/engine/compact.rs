@@ -269,8 +269,12 @@ impl Engine {
             }
             Ok(())
         };
+        let next = match compaction.level {
+            0 => 0,
+            _ => compaction::bytes_until_level_0_is_small(&version),
+        };
         self.progress
-            .begin(self.bytes_until_small(&version, compaction));
+            .begin(compaction.input_bytes().saturating_add(next));
         let written = output.write(&mut input, |key| ahead.ends_before(key), between);
         self.progress.finish();
         let tables = written?;
@@ -278,17 +282,6 @@ impl Engine {
         let written = tables.iter().map(|table| table.len_bytes).sum();
         self.counters.compacted(read, written);
         Ok(tables)
-    }
-
-    /// What is to be read before level 0 is small, beginning with a compaction.
-    fn bytes_until_small(&self, version: &Version, compaction: &Compaction) -> u64 {
-        let next: u64 = match compaction.level {
-            0 => 0,
-            _ => (0..2)
-                .map(|level| compaction::total_bytes(&level_files(version, level)))
-                .sum(),
-        };
-        compaction.input_bytes().saturating_add(next)
     }
 
     /// The store's files with caches of their own: a compaction must not push out what readers use.
