@@ -67,7 +67,7 @@ pub struct Salvage {
     order: KeyOrder,
     known: KnownLogs,
     is_listed: bool,
-    unknown: UnknownFiles,
+    pub(super) unknown: UnknownFiles,
     /// The greatest sequence number in tables that a walk has come upon.
     tables_up_to: AtomicU64,
 }

@@ -98,6 +98,10 @@ impl UnknownFiles {
         parsed.into_iter().any(is_table)
     }
 
+    pub(super) fn state(&self) -> Option<&ReadState> {
+        self.state.as_ref()
+    }
+
     pub(super) fn sources(&self) -> Vec<Source> {
         self.state.as_ref().map_or(Vec::new(), ReadState::sources)
     }

@@ -11,10 +11,12 @@ use crate::internal_key::{self, EntryKind, SEQUENCE_MAX};
 use crate::log::{Remains, for_each_record};
 use crate::memtable::{Course, CourseFinder, whole_batch};
 use crate::on_damage::OnDamage;
+use crate::read_state::ReadState;
 use crate::storage::RandomFile;
 use crate::table::for_each_damaged_block;
 use crate::write_batch::Operation;
 use batch::DamagedBatch;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -41,6 +43,8 @@ impl Salvage {
     /// blocks of tables. `accepts` says what is a key of this store: where lengths are damaged, entries are found by their keys. To be called
     /// after a whole walk over [`rows`](Salvage::rows), by which damage is found.
     ///
+    /// If something of the store is damaged, files that only lie beside it are read in the same way: they may be all that is left.
+    ///
     /// # Errors
     /// `Io`, of a kind that passes.
     pub fn damaged_entries(
@@ -48,47 +52,67 @@ impl Salvage {
         accepts: &dyn Fn(&[u8]) -> bool,
         visit: &mut dyn FnMut(DamagedEntry<'_>),
     ) -> Result<()> {
-        let damage = self.damage();
-        let damaged = damage.iter().map(|damage| damage.file.to_string_lossy());
-        let torn = self.torn.iter().map(|tail| tail.file.as_str().into());
-        let named: BTreeSet<_> = damaged.chain(torn).collect();
-        let mut logs = Logs {
-            accepts,
-            visit,
-            expected: None,
-            waiting: Vec::new(),
-            waiting_len: 0,
-        };
-        if (self.state.mem.logs()).any(|(name, _)| named.contains(name)) {
-            for (name, file) in self.state.mem.logs() {
-                logs.read(name, &**file)?;
+        let mut named = named_as_damaged(&self.state);
+        named.extend(self.torn.iter().map(|tail| tail.file.clone()));
+        read_damaged(&self.state, &named, accepts, visit)?;
+        match self.unknown.state() {
+            Some(beside) if !named.is_empty() => {
+                read_damaged(beside, &named_as_damaged(beside), accepts, visit)
             }
-            logs.resolve(None);
+            _ => Ok(()),
         }
-        for meta in self.state.version.files() {
-            let name = self.state.core.file_name(meta);
-            if !named.contains(&*name) {
-                continue;
-            }
-            // One that is missing has nothing.
-            let Ok(table) = self.state.core.opened(meta) else {
-                continue;
-            };
-            for_each_damaged_block(&table, |key, value| {
-                let (user_key, tag) = (internal_key::user_key(key), internal_key::tag(key));
-                if accepts(user_key) {
-                    let kind = EntryKind::from_disk(tag as u8);
-                    visit(DamagedEntry {
-                        key: user_key,
-                        value: (kind == Some(EntryKind::Value)).then_some(value),
-                        sequence: tag >> 8,
-                        file: &name,
-                    });
-                }
-            });
-        }
-        Ok(())
     }
+}
+
+fn named_as_damaged(state: &ReadState) -> BTreeSet<String> {
+    let damage = state.core.damage.list();
+    let names = damage.iter().map(|damage| damage.file.to_string_lossy());
+    names.map(Cow::into_owned).collect()
+}
+
+/// Visits what can be made out in these files.
+fn read_damaged(
+    state: &ReadState,
+    named: &BTreeSet<String>,
+    accepts: &dyn Fn(&[u8]) -> bool,
+    visit: &mut dyn FnMut(DamagedEntry<'_>),
+) -> Result<()> {
+    let mut logs = Logs {
+        accepts,
+        visit,
+        expected: None,
+        waiting: Vec::new(),
+        waiting_len: 0,
+    };
+    if (state.mem.logs()).any(|(name, _)| named.contains(name)) {
+        for (name, file) in state.mem.logs() {
+            logs.read(name, &**file)?;
+        }
+        logs.resolve(None);
+    }
+    for meta in state.version.files() {
+        let name = state.core.file_name(meta);
+        if !named.contains(&name) {
+            continue;
+        }
+        // One that is missing has nothing.
+        let Ok(table) = state.core.opened(meta) else {
+            continue;
+        };
+        for_each_damaged_block(&table, |key, value| {
+            let (user_key, tag) = (internal_key::user_key(key), internal_key::tag(key));
+            if accepts(user_key) {
+                let kind = EntryKind::from_disk(tag as u8);
+                visit(DamagedEntry {
+                    key: user_key,
+                    value: (kind == Some(EntryKind::Value)).then_some(value),
+                    sequence: tag >> 8,
+                    file: &name,
+                });
+            }
+        });
+    }
+    Ok(())
 }
 
 /// Logs, one after the other.

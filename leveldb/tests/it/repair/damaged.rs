@@ -114,6 +114,23 @@ fn a_whole_store_has_none() {
 }
 
 #[test]
+fn a_damaged_table_beside_the_store_is_made_out_if_the_store_has_lost_something() {
+    let fs = store(true, Compression::Snappy);
+    let own = path(&fs, ".ldb");
+    let mut bytes = get_file(&fs, &own);
+    bytes[9000] ^= 0xee;
+    put_file(&fs, &Path::new(DIR).join("000777.ldb"), &bytes);
+    assert_eq!(found(&fs), (truth().len(), 0));
+    fs.remove(&own).unwrap();
+    let (right, damaged) = found(&fs);
+    // Of a block with some fifty one is touched, or two.
+    assert!(
+        damaged > 10 && right + 2 >= truth().len(),
+        "{right} {damaged}"
+    );
+}
+
+#[test]
 fn of_a_damaged_log_record_all_entries_come_with_their_numbers_but_those_that_are_damaged() {
     let whole = store(false, Compression::Snappy);
     let log = path(&whole, ".log");
