@@ -59,8 +59,8 @@ impl Total {
             parts.push(format!("{what} could not be read"));
         }
         if self.withheld > 0 {
-            let rows = count(self.withheld, "older row", "older rows");
-            parts.push(format!("{rows} withheld"));
+            let times = count(self.withheld, "time", "times");
+            parts.push(format!("older rows withheld {times}"));
         }
         parts.join(", ")
     }

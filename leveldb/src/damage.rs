@@ -104,7 +104,8 @@ impl fmt::Display for Damage {
             )?;
         }
         if self.withheld > 0 {
-            write!(f, ", {} older rows withheld", self.withheld)?;
+            let times = if self.withheld == 1 { "time" } else { "times" };
+            write!(f, ", older rows withheld {} {times}", self.withheld)?;
         }
         if self.outdated_possible {
             f.write_str(", rows shown may be outdated or deleted")?;
