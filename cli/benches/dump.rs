@@ -4,6 +4,7 @@
 //! cargo bench -p larder --bench dump
 //! LARDER_BENCH_STORE=DIR   an existing *.indexeddb.leveldb folder instead of a generated one
 //! LARDER_BENCH_MB=500      size of the generated one
+//! LARDER_BENCH_PICTURES=1  records whose values can hardly be packed
 //! LARDER_BENCH_RUNS=5      runs of larder; of dfindexeddb, which takes minutes, one
 //! ```
 #![expect(
@@ -46,7 +47,9 @@ fn main() {
             let store = temporary
                 .path()
                 .join("http_127.0.0.1_8000.indexeddb.leveldb");
-            let records = generate::generate(&fs, &store, megabytes << 20).expect("the store");
+            let values = generate::Values::asked();
+            let generated = generate::generate(&fs, &store, megabytes << 20, values);
+            let records = generated.expect("the store");
             // dfindexeddb insists on it.
             fs.create_dir(&StorePaths::of_leveldb(&store).blob)
                 .expect("the blob folder");

@@ -5,6 +5,7 @@
 //! LARDER_WHOLE=1 cargo bench -p larder --bench stores    of 2 GB
 //! LARDER_BENCH_MB=500      of this size
 //! LARDER_BENCH_RUNS=3      runs of each
+//! LARDER_BENCH_PICTURES=1  records whose values can hardly be packed
 //! ```
 //!
 //! Goals: 150 MB for each second of CPU for verify, export and copy, below 64 MiB.
@@ -30,6 +31,8 @@ use std::path::Path;
 use larder_backing_store::{OpenOptions, Store, StorePaths};
 use larder_leveldb::storage::{DiskFileSystem, FileSystem};
 
+use generate::Values;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [first, command @ ..] = &arguments[..]
@@ -52,7 +55,8 @@ fn main() {
     let temporary = tempfile::tempdir().expect("a temporary folder");
     let dir = temporary.path();
     let store = dir.join("http_127.0.0.1_8000.indexeddb.leveldb");
-    let records = generate::generate(&fs, &store, megabytes << 20).expect("the store");
+    let generated = generate::generate(&fs, &store, megabytes << 20, Values::asked());
+    let records = generated.expect("the store");
     let sizes = Sizes {
         disk: size(&fs, &store),
         rows: rows(&store),

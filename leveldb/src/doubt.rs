@@ -5,6 +5,7 @@
 //! been found by then.
 
 use crate::core::Core;
+use crate::internal_key;
 use crate::table::{Regions, Withheld};
 use crate::version::Version;
 use std::collections::BTreeMap;
@@ -55,6 +56,13 @@ impl Doubt {
         let newer_or_same = self.regions.range(..=(rank, u64::MAX));
         let mut hiding = newer_or_same.filter_map(|(_, regions)| regions.hiding(core, key));
         hiding.next().map(|region| &region.withheld)
+    }
+
+    /// Whether damage of any table may have taken an entry of a user key.
+    pub(crate) fn covers(&mut self, core: &Core, version: &Version, key: &[u8]) -> bool {
+        let mut oldest = Vec::new();
+        internal_key::encode_tagged(&mut oldest, key, 0);
+        self.about(core, version, usize::MAX, &oldest).is_some()
     }
 
     /// Whether damage makes the entry doubtful; if so, counts the row as withheld.

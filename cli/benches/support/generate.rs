@@ -20,14 +20,38 @@ use larder_leveldb::storage::FileSystem;
 use larder_leveldb::table::{TableBuilder, TableOptions, TableSummary};
 use larder_leveldb::version_edit::{NewFile, VersionEdit};
 
-/// LevelDB's own limit of a table.
+/// What `LevelDB` has in a table, about.
 const TABLE_BYTES: u64 = 2 << 20;
 /// A level that no compaction pushed further.
 const LEVEL: usize = 3;
 const FIRST_TABLE: u64 = 10;
 
+/// What records hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// Sentences of few words, which Snappy packs well.
+    Text,
+    /// Among them a picture in letters, which Snappy cannot pack.
+    Pictures,
+}
+
+impl Values {
+    /// `LARDER_BENCH_PICTURES=1` asks for pictures.
+    pub(crate) fn asked() -> Self {
+        match std::env::var_os("LARDER_BENCH_PICTURES") {
+            Some(value) if value == "1" => Self::Pictures,
+            _ => Self::Text,
+        }
+    }
+}
+
 /// Writes a store of about `bytes` bytes into `leveldb`, whose parent is there. Returns the number of records.
-pub(crate) fn generate(fs: &dyn FileSystem, leveldb: &Path, bytes: u64) -> io::Result<u64> {
+pub(crate) fn generate(
+    fs: &dyn FileSystem,
+    leveldb: &Path,
+    bytes: u64,
+    values: Values,
+) -> io::Result<u64> {
     fs.create_dir(leveldb)?;
     let mut tables = Tables::new(fs, leveldb);
     metadata(&mut tables)?;
@@ -53,7 +77,7 @@ pub(crate) fn generate(fs: &dyn FileSystem, leveldb: &Path, bytes: u64) -> io::R
     while tables.bytes < bytes {
         value.clear();
         let mut script_value = Vec::new();
-        contact(records, &mut script_value);
+        contact(records, values, &mut script_value);
         DataRow {
             version: version(records),
             value: &script_value,
@@ -184,8 +208,10 @@ const WORDS: [&str; 32] = [
     "music", "concert", "family", "friend", "morning",
 ];
 
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// A value of about one kilobyte, as Chromium 110 to 143 serialise it (dfindexeddb does not read the version after it).
-fn contact(n: u64, out: &mut Vec<u8>) {
+fn contact(n: u64, values: Values, out: &mut Vec<u8>) {
     let mut state = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = |below: u64| {
         state ^= state << 13;
@@ -193,21 +219,20 @@ fn contact(n: u64, out: &mut Vec<u8>) {
         state ^= state << 17;
         state % below
     };
-    let mut text = |words: u64| {
-        let mut text = String::new();
-        for _ in 0..words {
-            text.push_str(WORDS[random(32) as usize]);
-            text.push(' ');
-        }
-        text
+    let mut text = |words: u64| -> String {
+        let words = (0..words).map(|_| WORDS[random(32) as usize]);
+        words.flat_map(|word| [word, " "]).collect()
     };
     out.extend_from_slice(b"\xff\x15\xfe\0\0\0\0\0\0\0\0\0\0\0\0\xff\x0fo");
-    let fields = [
-        ("name", text(3)),
-        ("subject", text(8)),
-        ("body", text(110)),
-        ("address", text(6)),
-    ];
+    let mut fields = vec![("name", text(3)), ("subject", text(8))];
+    if values == Values::Text {
+        fields.push(("body", text(110)));
+    }
+    fields.push(("address", text(6)));
+    if values == Values::Pictures {
+        let letters = (0..700).map(|_| char::from(BASE64[random(64) as usize]));
+        fields.push(("picture", letters.collect()));
+    }
     for (name, text) in &fields {
         string(name, out);
         string(text, out);
@@ -279,7 +304,7 @@ impl<'a> Tables<'a> {
         encode(&mut internal, key, self.sequence, EntryKind::Value);
         self.rows_bytes += (internal.len() + value.len()) as u64;
         self.rows.push((internal, value.to_vec()));
-        // Snappy halves such text.
+        // Snappy makes half of text.
         if self.rows_bytes >= TABLE_BYTES * 2 {
             self.table()
         } else {

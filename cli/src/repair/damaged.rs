@@ -51,15 +51,21 @@ impl Damaged {
         if before.is_some_and(|before| before.sequence > sequence) {
             return;
         }
+        // Of two alike, the store's own file comes first, and one beside it later.
+        let is_same = |before: &Row| before.sequence == sequence && self.file(before) != file;
+        if before.is_some_and(is_same) {
+            return;
+        }
         let len_bytes = key.len() + value.map_or(0, <[u8]>::len);
         let replaced = before.map_or(0, |before| {
             key.len() + before.value.as_ref().map_or(0, Vec::len)
         });
-        self.len_bytes = self.len_bytes.saturating_sub(replaced);
-        if self.len_bytes.saturating_add(len_bytes) > BYTES_MAX {
+        let rest = self.len_bytes.saturating_sub(replaced);
+        if rest.saturating_add(len_bytes) > BYTES_MAX {
             self.left_out += 1;
             return;
         }
+        self.len_bytes = rest;
         self.len_bytes += len_bytes;
         let place = self.files.iter().position(|name| name == file);
         let file = place.unwrap_or_else(|| {

@@ -269,12 +269,8 @@ impl Engine {
             }
             Ok(())
         };
-        let next = match compaction.level {
-            0 => 0,
-            _ => compaction::bytes_until_level_0_is_small(&version),
-        };
-        self.progress
-            .begin(compaction.input_bytes().saturating_add(next));
+        let work = compaction::bytes_until_level_0_is_small(&version, compaction);
+        self.progress.begin(work);
         let written = output.write(&mut input, |key| ahead.ends_before(key), between);
         self.progress.finish();
         let tables = written?;

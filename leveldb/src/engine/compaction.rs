@@ -151,19 +151,27 @@ pub(super) fn by_urgency(version: &Version) -> impl Iterator<Item = usize> {
         .map(|(_, level)| level)
 }
 
-/// Bytes of tables that compactions read, about, before level 0 is small: of the levels that go before it, and its own.
-pub(super) fn bytes_until_level_0_is_small(version: &Version) -> u64 {
+/// Bytes of tables that compactions read, about, before level 0 is small: this one, those of the levels that go before level 0, and its own.
+pub(super) fn bytes_until_level_0_is_small(version: &Version, compaction: &Compaction) -> u64 {
+    if compaction.level == 0 {
+        return compaction.input_bytes();
+    }
     let fullness = Fullness::of(version);
     let urgency = level_0_urgency(fullness.l0_tables.max(L0_SLOW_DOWN)) * L0_HASTE;
     let before: f64 = (1..LEVELS - 1)
         .map(|level| {
             let (own, below) = (fullness.bytes[level], fullness.bytes[level + 1]);
-            let left = own as f64 - urgency * level_bytes_max(level) as f64;
+            let mut left = own as f64 - urgency * level_bytes_max(level) as f64;
+            if level == compaction.level {
+                left -= total_bytes(&compaction.inputs[0]) as f64;
+            }
             // With each byte come those that lie in the same place below.
             left.max(0.0) * (1.0 + below as f64 / own.max(1) as f64)
         })
         .sum();
-    (before as u64).saturating_add(fullness.bytes[0].saturating_add(fullness.bytes[1]))
+    let level_0 = fullness.bytes[0].saturating_add(fullness.bytes[1]);
+    let next = (before as u64).saturating_add(level_0);
+    compaction.input_bytes().saturating_add(next)
 }
 
 /// The compaction that is due most, of those without a table that is to be avoided.
@@ -437,18 +445,35 @@ mod tests {
     #[test]
     fn the_work_before_level_0_is_that_of_the_levels_that_go_first() {
         let order = InternalOrder::new(Arc::new(BytewiseComparator));
-        let work = |tables: [u64; 3]| {
+        let compaction = |level, tables: u64| Compaction {
+            level,
+            output_level: level + 1,
+            inputs: [
+                (0..tables)
+                    .map(|n| Arc::new(file(n, level, ("a", n), ("z", n))))
+                    .collect(),
+                Vec::new(),
+            ],
+            grandparents: Vec::new(),
+            pointer: None,
+        };
+        let work = |tables: [u64; 3], compaction: &Compaction| {
             let all = tables.into_iter().enumerate();
             let all = all.flat_map(|(level, count)| (0..count).map(move |n| (level, n)));
             let all =
                 all.map(|(level, n)| file(1000 * level as u64 + n, level, ("a", n), ("z", n)));
-            bytes_until_level_0_is_small(&Version::new(&order, all.collect())) >> 20
+            bytes_until_level_0_is_small(&Version::new(&order, all.collect()), compaction) >> 20
         };
-        assert_eq!(work([8, 80, 400]), 8 + 80);
+        let deep = compaction(3, 2);
+        assert_eq!(work([8, 80, 400], &deep), 2 + 8 + 80);
         // Level 1 has 20 MiB too much, with twice as much below.
-        assert_eq!(work([8, 100, 200]), 8 + 100 + 20 + 2 * 20);
+        assert_eq!(work([8, 100, 200], &deep), 2 + 8 + 100 + 20 + 2 * 20);
+        // A part of them is at work.
+        let upper = compaction(1, 5);
+        assert_eq!(work([8, 100, 200], &upper), 5 + 8 + 100 + 15 + 2 * 15);
         // More tables of level 0 make it more urgent.
-        assert_eq!(work([10, 100, 200]), 10 + 100);
+        assert_eq!(work([10, 100, 200], &deep), 2 + 10 + 100);
+        assert_eq!(work([10, 100, 200], &compaction(0, 10)), 10);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{ROWS_IN_DOUBT_LISTED_MAX, Repaired, RowInDoubt, RowsInDoubt};
 use crate::doubt::Doubt;
 use crate::entries::Entries;
 use crate::error::Result;
-use crate::internal_key::{self, EntryKind};
+use crate::internal_key::EntryKind;
 use crate::iter::Iter;
 use crate::read_state::ReadState;
 use crate::snapshot::Snapshot;
@@ -147,16 +147,8 @@ impl<'a> RowWalk<'a> {
 
     /// Whether an entry of this key may have been in a damaged part of the store.
     fn may_be_lost(&mut self) -> bool {
-        if self.is_lost {
-            return true;
-        }
-        let mut oldest = Vec::new();
-        internal_key::encode_tagged(&mut oldest, self.entries.key(), 0);
-        let state = &self.state;
-        let about = self
-            .doubt
-            .about(&state.core, &state.version, usize::MAX, &oldest);
-        about.is_some()
+        let (core, version) = (&self.state.core, &self.state.version);
+        self.is_lost || self.doubt.covers(core, version, self.entries.key())
     }
 
     pub(super) fn key(&self) -> &[u8] {

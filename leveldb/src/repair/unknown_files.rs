@@ -14,6 +14,7 @@ use crate::read_state::ReadState;
 use crate::source::Source;
 use crate::table::TableContext;
 use crate::table_file::TableFile;
+use crate::torn::TornTail;
 use crate::unordered;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ use std::sync::Arc;
 pub(super) struct UnknownFiles {
     state: Option<ReadState>,
     names: BTreeSet<String>,
+    /// Logs that end within a record.
+    torn: Vec<TornTail>,
 }
 
 impl UnknownFiles {
@@ -30,8 +33,11 @@ impl UnknownFiles {
     pub(super) fn open(state: &ReadState, options: &Options) -> Result<UnknownFiles> {
         let names = names_beside(state);
         if names.is_empty() {
-            let state = None;
-            return Ok(UnknownFiles { state, names });
+            return Ok(UnknownFiles {
+                state: None,
+                names,
+                torn: Vec::new(),
+            });
         }
         // Their damage is none of the store.
         let core = Arc::new({
@@ -75,16 +81,20 @@ impl UnknownFiles {
                 _ => {}
             }
         }
-        let mem = replay.finish().mem;
+        let replayed = replay.finish();
         let tables = check(&core, tables, Effort::WHOLE, false).files;
         let version = Arc::new(unordered::version(&core, tables));
         let state = Some(ReadState {
             core,
             version,
-            mem: Arc::new(mem),
+            mem: Arc::new(replayed.mem),
             live: Vec::new(),
         });
-        Ok(UnknownFiles { state, names })
+        Ok(UnknownFiles {
+            state,
+            names,
+            torn: replayed.torn,
+        })
     }
 
     /// Whether this is the name of one.
@@ -100,6 +110,10 @@ impl UnknownFiles {
 
     pub(super) fn state(&self) -> Option<&ReadState> {
         self.state.as_ref()
+    }
+
+    pub(super) fn torn(&self) -> impl Iterator<Item = &str> {
+        self.torn.iter().map(|tail| tail.file.as_str())
     }
 
     pub(super) fn sources(&self) -> Vec<Source> {

@@ -6,6 +6,8 @@
 mod batch;
 
 use super::Salvage;
+use crate::doubt::Doubt;
+use crate::entries::Entries;
 use crate::error::{Error, Result};
 use crate::internal_key::{self, EntryKind, SEQUENCE_MAX};
 use crate::log::{Remains, for_each_record};
@@ -40,10 +42,12 @@ pub struct DamagedEntry<'a> {
 
 impl Salvage {
     /// Calls `visit` with each entry that can be made out where the checksum is wrong: in damaged or unfinished log records, and in damaged
-    /// blocks of tables. `accepts` says what is a key of this store: where lengths are damaged, entries are found by their keys. To be called
-    /// after a whole walk over [`rows`](Salvage::rows), by which damage is found.
+    /// blocks of tables; but with none of whose key something newer is whole, a value or a deletion. `accepts` says what is a key of this
+    /// store: where lengths are damaged, entries are found by their keys. To be called after a whole walk over [`rows`](Salvage::rows), by
+    /// which damage is found.
     ///
-    /// If something of the store is damaged, files that only lie beside it are read in the same way: they may be all that is left.
+    /// Files that only lie beside the store are read in the same way, for keys of which the store may have lost something: they may be all
+    /// that is left of it.
     ///
     /// # Errors
     /// `Io`, of a kind that passes.
@@ -52,14 +56,77 @@ impl Salvage {
         accepts: &dyn Fn(&[u8]) -> bool,
         visit: &mut dyn FnMut(DamagedEntry<'_>),
     ) -> Result<()> {
+        let mut whole = Whole::new(&self.state);
         let mut named = named_as_damaged(&self.state);
         named.extend(self.torn.iter().map(|tail| tail.file.clone()));
-        read_damaged(&self.state, &named, accepts, visit)?;
-        match self.unknown.state() {
-            Some(beside) if !named.is_empty() => {
-                read_damaged(beside, &named_as_damaged(beside), accepts, visit)
+        read_damaged(&self.state, &named, accepts, &mut |entry| {
+            if whole.is_older(&entry) {
+                visit(entry);
             }
-            _ => Ok(()),
+        })?;
+        if let Some(beside) = self.unknown.state() {
+            let mut named = named_as_damaged(beside);
+            named.extend(self.unknown.torn().map(str::to_owned));
+            read_damaged(beside, &named, accepts, &mut |entry| {
+                if whole.is_older(&entry) && whole.may_be_lost(entry.key) {
+                    visit(entry);
+                }
+            })?;
+        }
+        whole.failed.map_or(Ok(()), Err)
+    }
+}
+
+/// What is whole of a store, asked for one key after the other.
+struct Whole<'a> {
+    state: &'a ReadState,
+    entries: Entries,
+    doubt: Doubt,
+    failed: Option<Error>,
+}
+
+impl<'a> Whole<'a> {
+    fn new(state: &'a ReadState) -> Self {
+        Self {
+            state,
+            entries: Entries::new(state, SEQUENCE_MAX),
+            doubt: Doubt::default(),
+            failed: None,
+        }
+    }
+
+    /// Whether the newest whole value or deletion of an entry's key is older than the entry; also if there is none.
+    fn is_older(&mut self, entry: &DamagedEntry<'_>) -> bool {
+        let newest = self.newest(entry.key, |kind| kind != EntryKind::Lost);
+        newest.is_none_or(|newest| newest < entry.sequence)
+    }
+
+    /// Whether an entry of this key may have been in a damaged part of the store.
+    fn may_be_lost(&mut self, key: &[u8]) -> bool {
+        let is_lost = self.newest(key, |kind| kind == EntryKind::Lost).is_some();
+        is_lost
+            || self
+                .doubt
+                .covers(&self.state.core, &self.state.version, key)
+    }
+
+    /// The sequence number of the newest entry of a key that has such a kind.
+    fn newest(&mut self, key: &[u8], is_meant: impl Fn(EntryKind) -> bool) -> Option<u64> {
+        let user = self.state.core.order.user();
+        self.entries.seek(key);
+        loop {
+            match self.entries.advance() {
+                Ok(true) if user.compare(self.entries.key(), key).is_eq() => {
+                    if is_meant(self.entries.kind()) {
+                        return Some(self.entries.sequence());
+                    }
+                }
+                Ok(_) => return None,
+                Err(error) => {
+                    self.failed.get_or_insert(error);
+                    return None;
+                }
+            }
         }
     }
 }

@@ -113,21 +113,76 @@ fn a_whole_store_has_none() {
     }
 }
 
+/// The keys that are made out in damaged places.
+fn made_out(fs: &Arc<MemoryFileSystem>) -> BTreeSet<Vec<u8>> {
+    let salvage = Salvage::open(fs.clone(), Path::new(DIR), &options(Compression::None)).unwrap();
+    let mut rows = salvage.rows();
+    while rows.advance().unwrap().is_some() {}
+    let mut keys = BTreeSet::new();
+    let visited = salvage.damaged_entries(&is_key, &mut |entry| {
+        keys.insert(entry.key.to_vec());
+    });
+    visited.unwrap();
+    keys
+}
+
+/// A table of these keys, one block of which is damaged.
+fn damaged_table(fs: &MemoryFileSystem) -> Vec<u8> {
+    let mut bytes = get_file(fs, &path(fs, ".ldb"));
+    bytes[9000] ^= 0xee;
+    bytes
+}
+
 #[test]
 fn a_damaged_table_beside_the_store_is_made_out_if_the_store_has_lost_something() {
     let fs = store(true, Compression::Snappy);
-    let own = path(&fs, ".ldb");
-    let mut bytes = get_file(&fs, &own);
-    bytes[9000] ^= 0xee;
-    put_file(&fs, &Path::new(DIR).join("000777.ldb"), &bytes);
+    put_file(&fs, &Path::new(DIR).join("000777.ldb"), &damaged_table(&fs));
     assert_eq!(found(&fs), (truth().len(), 0));
-    fs.remove(&own).unwrap();
+    fs.remove(&path(&fs, ".ldb")).unwrap();
     let (right, damaged) = found(&fs);
     // Of a block with some fifty one is touched, or two.
     assert!(
         damaged > 10 && right + 2 >= truth().len(),
         "{right} {damaged}"
     );
+}
+
+#[test]
+fn what_is_deleted_is_not_made_out_nor_what_the_store_cannot_have_lost() {
+    let fs = store(true, Compression::Snappy);
+    let own = path(&fs, ".ldb");
+    let old = damaged_table(&fs);
+    let beside = Path::new(DIR).join("000777.ldb");
+    let whole = {
+        put_file(&fs, &beside, &old);
+        let bytes = get_file(&fs, &own);
+        fs.remove(&own).unwrap();
+        let keys = made_out(&fs);
+        fs.remove(&beside).unwrap();
+        put_file(&fs, &own, &bytes);
+        keys
+    };
+    let deleted = whole.iter().nth(whole.len() / 2).unwrap().clone();
+    let db = Db::open(fs.clone(), Path::new(DIR), options(Compression::Snappy)).unwrap();
+    db.delete(&deleted, Durability::Strict).unwrap();
+    db.flush().unwrap();
+    drop(db);
+    put_file(&fs, &beside, &old);
+    fs.remove(&own).unwrap();
+    let mut rest = whole.clone();
+    rest.remove(&deleted);
+    assert_eq!(made_out(&fs), rest);
+
+    // Another store has lost other keys.
+    let other = Arc::new(MemoryFileSystem::new());
+    let db = Db::open(other.clone(), Path::new(DIR), options(Compression::Snappy));
+    let db = db.unwrap();
+    db.put(b"key99999", b"last", Durability::Strict).unwrap();
+    db.flush().unwrap();
+    drop(db);
+    other.remove(&path(&other, ".ldb")).unwrap();
+    put_file(&other, &beside, &old);
+    assert_eq!(made_out(&other), BTreeSet::new());
 }
 
 #[test]
