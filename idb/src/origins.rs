@@ -86,6 +86,8 @@ impl Storage {
             Ok(known)
         });
         drop(deleted);
+        // Of a storage that is closed, nothing else does it, and the task would keep all of that in memory.
+        self.inner().ready().drain_if_left_alone();
     }
 
     fn announce(&self, deletion: Deletion) -> Announced {

@@ -143,3 +143,22 @@ fn a_request_made_after_the_end_of_a_session_finds_nothing_of_it() {
         }
     }
 }
+
+#[test]
+fn a_session_that_outlives_its_storage_leaves_nothing_in_memory() {
+    for executor in [DRIVEN, THREADS] {
+        let place = Place::new(executor);
+        let session = place.storage.private_session();
+        put(&open(&session.factory(&origin(1))).unwrap(), 10).unwrap();
+        let clock = Arc::downgrade(&place.clock);
+        let Place {
+            storage,
+            clock: own,
+            ..
+        } = place;
+        drop(own);
+        storage.close().unwrap();
+        drop(session);
+        assert!(clock.upgrade().is_none());
+    }
+}
