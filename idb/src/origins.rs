@@ -86,7 +86,7 @@ impl Storage {
             Ok(known)
         });
         drop(deleted);
-        // Of a storage that is closed, nothing else does it, and the task would keep all of that in memory.
+        // A closed storage has no thread that runs the task. The task would keep the storage in memory.
         self.inner().ready().drain_if_left_alone();
     }
 
