@@ -4,7 +4,7 @@
 //! forms of strings and binaries are not read.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::idb_key::{Key, KeyArray, LEVEL_MAX};
+use crate::idb_key::{Key, KeyArray, KeyPart, LEVEL_MAX, RawKey};
 use crate::js_string::JsString;
 use crate::reader::{Reader, decode_exact_with, decode_with};
 
@@ -24,6 +24,7 @@ const TWO_BYTES_MAX: u16 = 0x3fff;
 const THREE_BYTES: u8 = 0xff;
 
 const CHUNK_LEN_BYTES: usize = 8;
+const DOUBLE_LEN_BYTES: usize = 8;
 /// Stands before each chunk of a binary; greater than any final count.
 const CHUNK: u8 = 9;
 
@@ -53,7 +54,7 @@ pub fn encode(key: &Key, out: &mut Vec<u8>) {
         match next {
             Some(Key::Number(number)) => encode_double(NUMBER, *number, out),
             Some(Key::Date(milliseconds)) => encode_double(DATE, *milliseconds, out),
-            Some(Key::String(string)) => encode_string(string, out),
+            Some(Key::String(string)) => encode_units(string.units().iter().copied(), out),
             Some(Key::Binary(bytes)) => encode_binary(bytes, out),
             Some(Key::Array(array)) => {
                 out.push(ARRAY);
@@ -71,6 +72,39 @@ pub fn encode(key: &Key, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends the sortable form of a key that is not taken apart, as [`encode`] does.
+///
+/// ```
+/// use larder_codec::{Key, RawKey, sortable};
+/// let (mut bytes, mut sorted) = (Vec::new(), Vec::new());
+/// Key::from("a").encode(&mut bytes);
+/// sortable::encode_raw(RawKey::decode_exact(&bytes)?, &mut sorted);
+/// assert_eq!(sorted, [0x30, 0x62, 0x00]);
+/// # Ok::<(), larder_codec::Error>(())
+/// ```
+pub fn encode_raw(key: RawKey<'_>, out: &mut Vec<u8>) {
+    // How many elements are still to come, one number per open array.
+    let mut open: Vec<u64> = Vec::new();
+    for part in key.parts() {
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        match part {
+            KeyPart::Number(number) => encode_double(NUMBER, number, out),
+            KeyPart::Date(milliseconds) => encode_double(DATE, milliseconds, out),
+            KeyPart::String(string) => encode_units(string.units(), out),
+            KeyPart::Binary(bytes) => encode_binary(bytes, out),
+            KeyPart::Array { len } => {
+                out.push(ARRAY);
+                open.push(len);
+            }
+        }
+        while open.pop_if(|left| *left == 0).is_some() {
+            out.push(END);
+        }
+    }
+}
+
 fn encode_double(tag: u8, value: f64, out: &mut Vec<u8>) {
     let value = if value.is_nan() {
         f64::NAN.abs()
@@ -84,9 +118,9 @@ fn encode_double(tag: u8, value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(&sorted.to_be_bytes());
 }
 
-fn encode_string(string: &JsString, out: &mut Vec<u8>) {
+fn encode_units(units: impl Iterator<Item = u16>, out: &mut Vec<u8>) {
     out.push(STRING);
-    for &unit in string.units() {
+    for unit in units {
         let [high, low] = unit.to_be_bytes();
         if unit <= ONE_BYTE_MAX {
             out.push(low + 1);
@@ -132,6 +166,30 @@ pub fn decode_exact(input: &[u8]) -> Result<Key> {
     decode_exact_with(input, "sortable key", read)
 }
 
+/// Appends the key that is the whole of `input` in the coding of LevelDB's rows ([`Key::encode`]).
+///
+/// # Errors
+/// As [`decode_exact`].
+///
+/// ```
+/// use larder_codec::sortable;
+/// let mut bytes = Vec::new();
+/// sortable::recode_exact(&[0x30, 0x62, 0x00], &mut bytes)?;
+/// assert_eq!(bytes, [1, 1, 0, b'a']);
+/// # Ok::<(), larder_codec::Error>(())
+/// ```
+pub fn recode_exact(input: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    // Nearly all keys are numbers: they need not be made first.
+    if let Some((&NUMBER, double)) = input.split_first()
+        && double.len() == DOUBLE_LEN_BYTES
+    {
+        Key::Number(read_double(&mut Reader::new(double))?).encode(out);
+        return Ok(());
+    }
+    decode_exact(input)?.encode(out);
+    Ok(())
+}
+
 fn read(reader: &mut Reader<'_>) -> Result<Key> {
     // Elements read so far, one entry per open array.
     let mut open: Vec<Vec<Key>> = Vec::new();
@@ -165,8 +223,8 @@ fn read(reader: &mut Reader<'_>) -> Result<Key> {
 
 fn read_double(reader: &mut Reader<'_>) -> Result<f64> {
     let at_start = *reader;
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(reader.take(8, "sortable number")?);
+    let mut bytes = [0; DOUBLE_LEN_BYTES];
+    bytes.copy_from_slice(reader.take(DOUBLE_LEN_BYTES, "sortable number")?);
     let sorted = u64::from_be_bytes(bytes);
     let bits = if sorted & SIGN == 0 {
         !sorted
@@ -349,6 +407,22 @@ mod tests {
             let bytes = sorted(&key);
             decode_exact(&bytes) == Ok(key)
                 && (0..bytes.len()).all(|len| decode(&bytes[..len]).is_err())
+        }
+
+        fn keys_that_are_not_taken_apart_have_the_same_form(key: Key) -> bool {
+            let bytes = bytes_of(|out| key.encode(out));
+            let raw = RawKey::decode_exact(&bytes).unwrap();
+            bytes_of(|out| encode_raw(raw, out)) == sorted(&key)
+        }
+
+        fn a_form_becomes_the_bytes_of_its_key_or_none(input: NearlySortable) -> bool {
+            let NearlySortable(input) = input;
+            let mut bytes = Vec::new();
+            match (recode_exact(&input, &mut bytes), decode_exact(&input)) {
+                (Ok(()), Ok(key)) => bytes == bytes_of(|out| key.encode(out)),
+                (Err(error), Err(expected)) => error.kind() == expected.kind(),
+                _ => false,
+            }
         }
 
         fn byte_order_is_key_order(a: Key, b: Key) -> bool {
