@@ -25,8 +25,22 @@ const TABLES: &str = "
     CREATE TABLE index_references (record_row_id INTEGER NOT NULL, index_id INTEGER NOT NULL, key BLOB NOT NULL,
         object_store_id INTEGER NOT NULL, record_key BLOB NOT NULL, PRIMARY KEY (record_row_id, index_id, key)) WITHOUT ROWID;
     CREATE INDEX index_references_by_key ON index_references (object_store_id, index_id, key, record_key);
+    CREATE TABLE blobs (row_id INTEGER PRIMARY KEY AUTOINCREMENT, object_type INTEGER NOT NULL, mime_type TEXT, size_bytes INTEGER,
+        file_name BLOB, last_modified INTEGER, bytes BLOB);
+    CREATE INDEX legacy_blobs ON blobs (object_type) WHERE bytes IS NULL;
+    CREATE TABLE overflow_blob_chunks (row_id INTEGER PRIMARY KEY, blob_row_id INTEGER NOT NULL, chunk_index INTEGER NOT NULL,
+        bytes BLOB NOT NULL);
+    CREATE INDEX overflow_chunks_by_blob ON overflow_blob_chunks (blob_row_id, chunk_index);
     CREATE TABLE blob_references (row_id INTEGER PRIMARY KEY, blob_row_id INTEGER NOT NULL, record_row_id INTEGER);
+    CREATE INDEX blob_references_by_blob ON blob_references (blob_row_id);
     CREATE INDEX blob_references_by_record ON blob_references (record_row_id, blob_row_id);
+    CREATE TRIGGER on_blob_deleted AFTER DELETE ON blobs BEGIN
+        DELETE FROM overflow_blob_chunks WHERE blob_row_id = OLD.row_id;
+    END;
+    CREATE TRIGGER on_blob_reference_deleted AFTER DELETE ON blob_references
+        WHEN NOT EXISTS (SELECT 1 FROM blob_references WHERE blob_row_id = OLD.blob_row_id) BEGIN
+        DELETE FROM blobs WHERE row_id = OLD.blob_row_id;
+    END;
     CREATE TRIGGER on_record_deleted AFTER DELETE ON records BEGIN
         DELETE FROM index_references WHERE record_row_id = OLD.row_id;
         DELETE FROM blob_references WHERE record_row_id = OLD.row_id;
