@@ -94,7 +94,7 @@ pub use reads::{FoundRecord, IndexLookup, KEY_GENERATOR_MAX, Reads, StoreRows};
 pub use record::Record;
 pub use repair::{repair, salvage, write_rows};
 pub use row_names::{RowNames, RowPlace};
-pub use row_source::{RowIter, RowSource};
+pub use row_source::{FirstRow, OnFirstRow, OnRow, RowIter, RowSource};
 pub use row_store::{ChangedRow, RowCommit, RowStore};
 pub use scope::{ObjectStoreSet, Scope};
 pub use store::{OpenOptions, RowForm, Store};

@@ -1,6 +1,7 @@
 //! The seam below reading: rows in the coding of Chromium's LevelDB store, wherever they lie.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use larder_codec::{KeyPrefix, compare};
 
@@ -28,7 +29,34 @@ pub trait RowSource: fmt::Debug + Send + Sync {
         value.extend_from_slice(iter.value());
         Ok(true)
     }
+
+    /// The values of many rows, whose keys may come in any order and more than once: calls `found` once for each, in any order, with its number, from 0, and what
+    /// [`get_into`](Self::get_into) gives, until it breaks. `found` may ask the source.
+    fn multi_get<'k>(&self, keys: &mut dyn Iterator<Item = &'k [u8]>, found: OnRow<'_>) {
+        let mut value = Vec::new();
+        for (n, key) in keys.enumerate() {
+            let is_there = self.get_into(key, &mut value);
+            if found(n, is_there.map(|is_there| is_there.then_some(&*value))).is_break() {
+                return;
+            }
+        }
+    }
 }
+
+/// Gets what many keys lead to.
+pub type OnRow<'a> = &'a mut dyn FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>;
+
+/// The first row under one of many keys: its value, and in an index the value of the data row that it leads to, if it came with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstRow<'a> {
+    /// The row's value.
+    pub value: &'a [u8],
+    /// What [`RowIter::record`] gives of it.
+    pub record: Option<&'a [u8]>,
+}
+
+/// Gets the first rows under many keys.
+pub type OnFirstRow<'a> = &'a mut dyn FnMut(usize, Result<Option<FirstRow<'_>>>);
 
 /// A cursor over a [`RowSource`].
 ///
@@ -67,6 +95,31 @@ pub trait RowIter: fmt::Debug + Send {
     /// The value of the data row that this row of an index leads to, if it came with it: what a get of that row gives. `None`: it has to be asked.
     fn record(&self) -> Option<&[u8]> {
         None
+    }
+
+    /// To many keys that rows may begin with: calls `found` once for each, in any order, with its number, from 0, and the first row at or behind it, if that row's
+    /// key begins with it. `found` may ask the source. Afterwards it stands anywhere.
+    fn multi_seek<'k>(
+        &mut self,
+        prefixes: &mut dyn Iterator<Item = &'k [u8]>,
+        found: OnFirstRow<'_>,
+    ) {
+        for (n, prefix) in prefixes.enumerate() {
+            found(n, self.first_row(prefix));
+        }
+    }
+
+    /// To the first row at or behind `prefix`: that row, if its key begins with it.
+    ///
+    /// # Errors
+    /// If a row cannot be read.
+    fn first_row(&mut self, prefix: &[u8]) -> Result<Option<FirstRow<'_>>> {
+        self.seek(prefix)?;
+        let is_of_it = self.valid() && self.key().starts_with(prefix);
+        Ok(is_of_it.then(|| FirstRow {
+            value: self.value(),
+            record: self.record(),
+        }))
     }
 }
 

@@ -1,14 +1,14 @@
 //! A cursor over the parts.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use larder_backing_store::{Error, ErrorKind, RowIter};
+use larder_backing_store::{Error, ErrorKind, OnFirstRow, RowIter};
 use larder_codec::compare;
 
-use crate::database::{Found, Page};
-use crate::parts::{Content, Part};
+use crate::lookups;
+use crate::page::{Found, Page};
+use crate::parts::{Content, Part, Table};
 use crate::place::Place;
 
 /// Rows asked for at a time at most. The first question asks for one, which is all that a look-up needs, and the next ones for more and more.
@@ -27,11 +27,23 @@ pub(crate) struct Cursor {
     inside: Inside,
     is_valid: bool,
     key: Vec<u8>,
+    /// The value, if it does not lie in the page.
     value: Vec<u8>,
     brings_records: bool,
-    /// The row of the record that the entry leads to, if it came with it.
-    record: Vec<u8>,
-    has_record: bool,
+    /// Rows of the table that it is in, or was in.
+    page: Page,
+    read: Read,
+}
+
+/// What the page has of the row on which the cursor stands.
+#[derive(Debug, Clone, Copy)]
+enum Read {
+    /// Not its value.
+    Nothing,
+    /// It is the row with this number, whose value is the cursor's.
+    Value(usize),
+    /// It is the row with this number, whose value is that of the record that the entry leads to.
+    Record(usize),
 }
 
 /// Where in its part.
@@ -40,8 +52,9 @@ enum Inside {
     /// In rows in memory: the number of the next one.
     Rows(Option<usize>),
     Table {
-        /// What comes next.
-        ahead: VecDeque<Found>,
+        /// The number of the page's row that comes next, and of those there are.
+        next: usize,
+        len: usize,
         /// Where to ask on from, and whether what is there is meant, too; none if nothing is left.
         from: Option<(Place, bool)>,
         count: usize,
@@ -59,8 +72,8 @@ impl Cursor {
             key: Vec::new(),
             value: Vec::new(),
             brings_records: false,
-            record: Vec::new(),
-            has_record: false,
+            page: Page::default(),
+            read: Read::Nothing,
         }
     }
 
@@ -135,7 +148,7 @@ impl Cursor {
 
     /// To the part's next row; whether there is one.
     fn advance_in(&mut self, part: &Part) -> Result<bool, Error> {
-        self.has_record = false;
+        self.read = Read::Nothing;
         match (&mut self.inside, &part.content) {
             (Inside::Rows(at), Content::Rows(rows)) => {
                 let Some((key, value)) = at.and_then(|at| rows.get(at)) else {
@@ -149,43 +162,60 @@ impl Cursor {
                 });
                 Ok(true)
             }
-            (Inside::Table { ahead, from, count }, Content::Table(table)) => {
-                if ahead.is_empty() {
+            (
+                Inside::Table {
+                    next,
+                    len,
+                    from,
+                    count,
+                },
+                Content::Table(table),
+            ) => {
+                let page = &mut self.page;
+                if next == len {
                     let Some((place, included)) = from.take() else {
                         return Ok(false);
                     };
+                    (*next, *len) = (0, 0);
                     let way = (included, self.forward);
-                    match table.rows(&place, way, *count, self.brings_records) {
-                        Ok(found) => {
-                            let Page {
-                                rows: found,
-                                is_last,
-                            } = found;
-                            check_order(&place, &found, self.forward)
+                    match table.rows(page, &place, way, (*count, self.brings_records)) {
+                        Ok(()) => {
+                            check_order(&place, page.rows(), self.forward)
                                 .map_err(|error| table.lost(error))?;
-                            *from = found
-                                .last()
-                                .filter(|_| !is_last)
-                                .map(|found| (found.place(), false));
+                            let last = page.len().checked_sub(1).filter(|_| !page.is_last);
+                            let last = last.and_then(|last| page.row(last));
+                            *from = last.map(|last| (last.place(), false));
                             *count = (*count * GROWTH).min(ROWS_AT_A_TIME);
-                            *ahead = found.into();
+                            *len = page.len();
                         }
                         Err(error) if error.kind() == ErrorKind::Corruption => {
-                            *ahead = rest(table, &place, self.forward);
+                            *page = rest(table, &place, self.forward);
+                            *len = page.len();
                             return Err(table.lost(error));
                         }
                         Err(error) => return Err(error),
                     }
                 }
-                let Some(found) = ahead.pop_front() else {
+                let n = *next;
+                let Some(found) = page.row(n).filter(|_| n < *len) else {
                     return Ok(false);
                 };
-                table.make(&found, &mut self.key, &mut self.value)?;
-                self.has_record = table.record_of(&found, &mut self.record);
+                *next += 1;
+                table.make(found, &mut self.key, &mut self.value)?;
+                self.read = match found.value {
+                    Some(_) if table.is_of_records() => Read::Value(n),
+                    Some(_) => Read::Record(n),
+                    None => Read::Nothing,
+                };
                 Ok(true)
             }
             _ => Ok(false),
         }
+    }
+
+    /// The value of a row of the page.
+    fn read(&self, n: usize) -> Option<&[u8]> {
+        self.page.row(n)?.value
     }
 
     fn step(&mut self, forward: bool) -> Result<(), Error> {
@@ -203,30 +233,31 @@ impl Cursor {
 impl Inside {
     fn at(place: Place, included: bool) -> Self {
         Self::Table {
-            ahead: VecDeque::new(),
+            next: 0,
+            len: 0,
             from: Some((place, included)),
             count: 1,
         }
     }
 }
 
-impl Found {
+impl Found<'_> {
     fn place(&self) -> Place {
-        Place::At(self.key.clone(), self.record_key.clone())
-    }
-
-    fn keys(&self) -> (&[u8], &[u8]) {
-        (&self.key, &self.record_key)
+        Place::At(self.key.to_vec(), self.record_key.to_vec())
     }
 }
 
 /// Rows must ascend from the place on, or descend: a damaged file may go round in circles.
-fn check_order(place: &Place, found: &[Found], forward: bool) -> Result<(), Error> {
+fn check_order<'a>(
+    place: &'a Place,
+    found: impl Iterator<Item = Found<'a>>,
+    forward: bool,
+) -> Result<(), Error> {
     let mut last = match place {
         Place::At(key, record_key) => Some((&**key, &**record_key)),
         Place::First | Place::Last | Place::Before(_) | Place::Behind(_) => None,
     };
-    for (n, found) in found.iter().enumerate() {
+    for (n, found) in found.enumerate() {
         let keys = found.keys();
         let order = last.map_or(Ordering::Greater, |last| keys.cmp(&last));
         let order = if forward || last.is_none() {
@@ -246,17 +277,14 @@ fn check_order(place: &Place, found: &[Found], forward: bool) -> Result<(), Erro
 }
 
 /// What lies behind a damaged place, found from the other end, as far as that can be read and kept.
-fn rest(table: &crate::parts::Table, place: &Place, forward: bool) -> VecDeque<Found> {
-    let mut rest = VecDeque::new();
-    let mut kept = 0;
+fn rest(table: &Table, place: &Place, forward: bool) -> Page {
+    let (mut rest, mut one) = (Page::default(), Page::default());
     let mut from = (if forward { Place::Last } else { Place::First }, true);
-    // One by one: of several together, all would be lost with the last.
-    while kept < KEPT_BYTES_MAX
-        && let Ok(found) = table.rows(&from.0, (from.1, !forward), 1, false)
-        && let Some(mut found) = found.rows.into_iter().next()
+    // One by one: of several together, all would be lost with the last. Many are kept: each value is read again.
+    while rest.len_bytes() + rest.len() * size_of::<Found<'_>>() < KEPT_BYTES_MAX
+        && let Ok(()) = table.rows(&mut one, &from.0, (from.1, !forward), (1, false))
+        && let Some(found) = one.row(0)
     {
-        // Many are kept: each value is read again.
-        found.value = None;
         let is_new = match place {
             Place::At(key, record_key) => {
                 let order = found.keys().cmp(&(key, record_key));
@@ -276,13 +304,13 @@ fn rest(table: &crate::parts::Table, place: &Place, forward: bool) -> VecDeque<F
             }
             Place::First | Place::Last => true,
         };
-        if !is_new || check_order(&from.0, std::slice::from_ref(&found), !forward).is_err() {
+        if !is_new || check_order(&from.0, std::iter::once(found), !forward).is_err() {
             break;
         }
-        kept += found.key.len() + found.record_key.len() + size_of::<Found>();
         from = (found.place(), false);
-        rest.push_front(found);
+        rest.push_keys_of(found);
     }
+    rest.reverse();
     rest
 }
 
@@ -312,7 +340,11 @@ impl RowIter for Cursor {
     }
 
     fn value(&self) -> &[u8] {
-        if self.is_valid { &self.value } else { &[] }
+        match self.read {
+            _ if !self.is_valid => &[],
+            Read::Value(n) => self.read(n).unwrap_or_default(),
+            Read::Nothing | Read::Record(_) => &self.value,
+        }
     }
 
     fn bring_records(&mut self) {
@@ -320,7 +352,19 @@ impl RowIter for Cursor {
     }
 
     fn record(&self) -> Option<&[u8]> {
-        (self.is_valid && self.has_record).then_some(&*self.record)
+        match self.read {
+            Read::Record(n) if self.is_valid => self.read(n),
+            _ => None,
+        }
+    }
+
+    fn multi_seek<'k>(
+        &mut self,
+        prefixes: &mut dyn Iterator<Item = &'k [u8]>,
+        found: OnFirstRow<'_>,
+    ) {
+        let parts = Arc::clone(&self.parts);
+        lookups::multi_seek(prefixes, found, &|_| Some(Arc::clone(&parts)), self);
     }
 }
 

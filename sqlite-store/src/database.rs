@@ -1,7 +1,7 @@
 //! One database's file: what is asked of its tables.
 //!
 //! Keys are read from indexes of SQLite's, and with them values; where these cannot be read, each by its row's id: what is damaged in a table is lost alone, and
-//! has a key.
+//! has a key. A statement is asked for by its text, which costs as much as a look-up: so many look-ups are made with one ([`Database::look_up`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -15,10 +15,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::image::Image;
 use crate::notes::{self, ExactKeys, NO_INDEX};
+use crate::page::{Found, Page};
 use crate::place::Place;
 use crate::schema::Schema;
 use crate::sql;
-use crate::value::{Packed, Unpacker};
+use crate::value::{Unpacker, encode_front};
 
 /// Microseconds from 1601 to 1970: a file of which no time is known.
 const UNIX_EPOCH_MICROS: i64 = 11_644_473_600_000_000;
@@ -32,7 +33,7 @@ const KILO_OPERATIONS_MAX: u32 = 1_000_000;
 /// A page takes no more rows when its values have so many bytes.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 
-/// Columns of an index's entry: [`Found`] has them in this order.
+/// Columns of an index's entry.
 const INDEX_COLUMNS: &str = "entry.key, entry.record_key, record_row_id";
 /// Entries of indexes, each with the record that its row's id leads to if that has the key that the entry says.
 const ENTRIES_WITH_RECORDS: &str = "index_references AS entry LEFT JOIN records ON records.row_id = record_row_id \
@@ -50,27 +51,15 @@ pub(crate) struct Database {
     has_negative_zeros: AtomicBool,
 }
 
-/// A row of a table.
-#[derive(Debug, Clone)]
-pub(crate) struct Found {
-    /// Sortable.
-    pub(crate) key: Vec<u8>,
-    /// In an index, the record's key; else empty.
-    pub(crate) record_key: Vec<u8>,
-    /// The row of the record.
-    pub(crate) row_id: i64,
-    /// The keys in LevelDB's coding, where a note says that there is -0 in them.
-    pub(crate) exact: Option<ExactKeys>,
-    /// The value of a record, or in an index the one of the record that the entry leads to, if it was read with the key.
-    pub(crate) value: Option<Packed>,
-}
-
-/// Rows in a row.
-#[derive(Debug)]
-pub(crate) struct Page {
-    pub(crate) rows: Vec<Found>,
-    /// No more lie behind them.
-    pub(crate) is_last: bool,
+/// What came of looking for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Looked {
+    /// The page's row with this number.
+    Row(usize),
+    /// There is none.
+    Nothing,
+    /// It could not be read so: looked for alone, it is found out what is wrong.
+    Failed,
 }
 
 /// The rows of an object store that are walked over.
@@ -144,37 +133,40 @@ impl Database {
         sql::error(&self.path, error)
     }
 
-    /// So many rows at most from a place on, in a direction; those at the place itself only if it is `included`. Records come with their values, and with
-    /// `brings_records` entries of an index with those of their records, if all of the page can be read.
+    /// So many rows at most from a place on, in a direction, into the page; those at the place itself only if it is `included`. Records come with their values,
+    /// and with `brings_records` entries of an index with those of their records, if all of the page can be read.
     pub(crate) fn rows(
         &self,
+        page: &mut Page,
         walk: Walk,
         from: &Place,
         (included, forward): (bool, bool),
-        count: usize,
-        brings_records: bool,
-    ) -> Result<Page, Error> {
-        let page = |with_values| self.page(walk, from, (included, forward), count, with_values);
+        (count, brings_records): (usize, bool),
+    ) -> Result<(), Error> {
         let has_values = match walk.kind {
             Kind::Data => true,
             Kind::Index(_) => brings_records,
             Kind::Exists | Kind::ExternalObjects => false,
         };
-        match page(has_values) {
+        let way = (included, forward);
+        match self.page(page, walk, from, way, (count, has_values)) {
             // One by one, what is damaged is lost alone.
-            Err(error) if has_values && error.kind() == ErrorKind::Corruption => page(false),
-            page => page,
+            Err(error) if has_values && error.kind() == ErrorKind::Corruption => {
+                self.page(page, walk, from, way, (count, false))
+            }
+            done => done,
         }
     }
 
     fn page(
         &self,
+        page: &mut Page,
         walk: Walk,
         from: &Place,
         (included, forward): (bool, bool),
-        count: usize,
-        with_values: bool,
-    ) -> Result<Page, Error> {
+        (count, with_values): (usize, bool),
+    ) -> Result<(), Error> {
+        page.clear();
         let mut values: Vec<Value> = vec![walk.object_store.into()];
         let is_index = matches!(walk.kind, Kind::Index(_));
         let (columns, table) = match walk.kind {
@@ -182,10 +174,9 @@ impl Database {
             Kind::Index(_) => (INDEX_COLUMNS, "index_references AS entry"),
             _ => ("entry.key, x'', row_id", "records AS entry"),
         };
-        let value = match (with_values, self.has_compression) {
-            (false, _) => "",
-            (true, true) => ", value, compression_type",
-            (true, false) => ", value, 0",
+        let value = match with_values {
+            true => self.value_columns(),
+            false => "",
         };
         let among = match walk.kind {
             Kind::Index(index) => {
@@ -198,10 +189,8 @@ impl Database {
             Kind::Data | Kind::Exists => "",
         };
         let Some(within) = within(from, (included, forward), is_index, &mut values) else {
-            return Ok(Page {
-                rows: Vec::new(),
-                is_last: true,
-            });
+            page.is_last = true;
+            return Ok(());
         };
         let way = if forward { "ASC" } else { "DESC" };
         let order = match is_index {
@@ -214,48 +203,102 @@ impl Database {
         self.ask(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(values))?;
-            let (mut found, mut value_bytes) = (Vec::new(), 0);
-            while value_bytes < PAGE_BYTES_MAX
+            let mut unpacker = self.unpacker();
+            while page.len_bytes() < PAGE_BYTES_MAX
                 && let Some(row) = rows.next()?
             {
-                let value = match with_values {
-                    // An entry whose record is not there, or is not the one with its key.
-                    true if is_index && row.get_ref(3)? == ValueRef::Null => None,
-                    true => Some(Packed {
-                        bytes: bytes(row.get_ref(3)?)?,
-                        compression: row.get(4)?,
-                    }),
-                    false => None,
-                };
-                value_bytes += value.as_ref().map_or(0, |value| value.bytes.len());
-                found.push(Found {
-                    key: bytes(row.get_ref(0)?)?,
-                    record_key: bytes(row.get_ref(1)?)?,
-                    row_id: row.get(2)?,
-                    exact: None,
-                    value,
-                });
-            }
-            if self.has_negative_zeros.load(Ordering::Relaxed) {
-                for found in &mut found {
-                    found.exact = exact(connection, walk.kind, found)?;
+                let (key, record_key) = (row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+                page.push(key, record_key, row.get(2)?);
+                if with_values {
+                    push_value(page, &mut unpacker, row, 3)?;
                 }
             }
-            Ok(Page {
-                is_last: found.len() < count && value_bytes < PAGE_BYTES_MAX,
-                rows: found,
-            })
+            page.is_last = page.len() < count && page.len_bytes() < PAGE_BYTES_MAX;
+            if self.has_negative_zeros.load(Ordering::Relaxed) {
+                for n in 0..page.len() {
+                    let exact = page.row(n).map(|row| exact(connection, walk.kind, row));
+                    page.set_exact(n, exact.transpose()?.flatten());
+                }
+            }
+            Ok(())
         })
+    }
+
+    /// Looks for records, or for the first entry of an index under each key, as many as have room in a page: what came of each. The rows have the keys of
+    /// records alone, and values.
+    ///
+    /// What it finds in an index may have -0 in its keys, of which it says nothing: see [`has_exact_keys`](Self::has_exact_keys).
+    pub(crate) fn look_up<'k>(
+        &self,
+        page: &mut Page,
+        walk: Walk,
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<Vec<Looked>, Error> {
+        page.clear();
+        let value = self.value_columns();
+        let (sql, index) = match walk.kind {
+            Kind::Index(index) => (
+                format!(
+                    "SELECT record_row_id{value}, entry.record_key FROM {ENTRIES_WITH_RECORDS} WHERE entry.object_store_id = ?1 \
+                     AND entry.key = ?2 AND index_id = ?3 ORDER BY entry.record_key LIMIT 1"
+                ),
+                Some(index),
+            ),
+            _ => (
+                format!(
+                    "SELECT row_id{value} FROM records WHERE object_store_id = ?1 AND key = ?2"
+                ),
+                None,
+            ),
+        };
+        self.ask(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut unpacker = self.unpacker();
+            statement.raw_bind_parameter(1, walk.object_store)?;
+            if let Some(index) = index {
+                statement.raw_bind_parameter(3, index)?;
+            }
+            let mut looked = Vec::new();
+            for key in keys {
+                statement.raw_bind_parameter(2, key)?;
+                let mut rows = statement.raw_query();
+                let found = match rows.next() {
+                    Ok(None) => Ok(Looked::Nothing),
+                    Ok(Some(row)) => (|| {
+                        let record_key = match index {
+                            Some(_) => row.get_ref(3)?.as_blob()?,
+                            None => &[],
+                        };
+                        page.push(&[], record_key, row.get(0)?);
+                        push_value(page, &mut unpacker, row, 1)?;
+                        Ok(Looked::Row(page.len() - 1))
+                    })(),
+                    Err(error) => Err(error),
+                };
+                looked.push(found.unwrap_or_else(|_: rusqlite::Error| Looked::Failed));
+                if page.len_bytes() >= PAGE_BYTES_MAX {
+                    break;
+                }
+            }
+            Ok(looked)
+        })
+    }
+
+    /// Whether keys of rows may be others in LevelDB's coding than those in Chromium's tables.
+    pub(crate) fn has_exact_keys(&self) -> bool {
+        self.has_negative_zeros.load(Ordering::Relaxed)
+    }
+
+    /// The columns of a record's value, behind others.
+    fn value_columns(&self) -> &'static str {
+        match self.has_compression {
+            true => ", value, compression_type",
+            false => ", value, 0",
+        }
     }
 
     fn unpacker(&self) -> MutexGuard<'_, Unpacker> {
         self.unpacker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Appends a value that was read with its key, as [`value`](Self::value).
-    pub(crate) fn unpack(&self, value: &Packed, out: &mut Vec<u8>) -> Result<(), Error> {
-        let unpacked = self.unpacker().unpack(value.compression, &value.bytes, out);
-        unpacked.map_err(|what| sql::damage(&self.path, &what))
     }
 
     /// Appends the value of a record, as LevelDB has it behind the version.
@@ -398,11 +441,31 @@ impl Database {
     }
 }
 
+/// The page's last row has the value in these columns of a statement's row; none if it cannot be unpacked, or is that of an entry whose record is not there, or is
+/// not the one with its key.
+fn push_value(
+    page: &mut Page,
+    unpacker: &mut Unpacker,
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<()> {
+    let packed = match row.get_ref(column)? {
+        ValueRef::Null => return Ok(()),
+        packed => packed.as_blob()?,
+    };
+    let compression = row.get(column + 1)?;
+    page.push_value(|out| {
+        encode_front(out);
+        unpacker.unpack(compression, packed, out)
+    });
+    Ok(())
+}
+
 /// The note of -0 in the keys of a row, if there is one.
 fn exact(
     connection: &Connection,
     kind: Kind,
-    found: &Found,
+    found: Found<'_>,
 ) -> rusqlite::Result<Option<ExactKeys>> {
     let index = match kind {
         Kind::Index(index) => index,
@@ -415,7 +478,7 @@ fn exact(
         ..
     } = found;
     match notes::may_have_zero(key) || notes::may_have_zero(record_key) {
-        true => notes::exact_keys(connection, (*row_id, index), key, record_key),
+        true => notes::exact_keys(connection, (row_id, index), key, record_key),
         false => Ok(None),
     }
 }

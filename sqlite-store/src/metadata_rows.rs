@@ -9,8 +9,9 @@ use larder_codec::{DataVersion, DatabaseId, IndexId, JsString, KeyPath, compare}
 
 use larder_backing_store::{DatabaseMetadata, SCHEMA_VERSION_MAX};
 
-use crate::parts::{RECORD_VERSION, Rows};
+use crate::parts::Rows;
 use crate::schema::Schema;
+use crate::value::RECORD_VERSION;
 
 /// Keys that generators give at first.
 const FIRST_GENERATED: i64 = 1;

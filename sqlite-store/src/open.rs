@@ -13,7 +13,8 @@ use crate::file_names::file_name;
 use crate::image::{Image, Keep};
 use crate::live::opened::is_open;
 use crate::metadata_rows;
-use crate::parts::{Part, Parts};
+use crate::parts::Part;
+use crate::rows::Parts;
 use crate::schema::{self, Schema};
 use crate::sql;
 

@@ -2,22 +2,18 @@
 
 use std::sync::Arc;
 
-use larder_backing_store::{Error, ErrorKind, RowIter, RowSource};
+use larder_backing_store::{Error, ErrorKind};
 use larder_codec::external_object::encode_all;
 use larder_codec::primitive::var_int;
 use larder_codec::row_key::RecordTable;
-use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
-use larder_codec::{
-    DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, RecordVersion, range, sortable,
-};
+use larder_codec::versioned::{ExistsRow, IndexRow};
+use larder_codec::{DatabaseId, IndexId, KeyPrefix, ObjectStoreId, RawKey, range, sortable};
 
-use crate::cursor::Cursor;
-use crate::database::{Database, Found, Kind, Page, Walk};
+use crate::database::{Database, Kind, Looked, Walk};
+use crate::page::{Found, Page};
 use crate::place::{self, Place};
 use crate::schema::Schema;
-
-/// The version that all records have: the first that LevelDB gives. No entry of an index is stale.
-pub(crate) const RECORD_VERSION: i64 = 2;
+use crate::value::{encode_front, record_version};
 
 /// Keys and values.
 pub(crate) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
@@ -45,16 +41,6 @@ pub(crate) struct Table {
     walk: Walk,
     /// What the rows' keys begin with.
     prefix: Vec<u8>,
-}
-
-/// All parts of a store.
-#[derive(Debug, Clone)]
-pub(crate) struct Parts(pub(crate) Arc<Vec<Part>>);
-
-impl RowSource for Parts {
-    fn iter(&self) -> Box<dyn RowIter> {
-        Box::new(Cursor::new(Arc::clone(&self.0)))
-    }
 }
 
 impl Part {
@@ -124,19 +110,6 @@ impl OfStore<'_> {
     }
 }
 
-fn record_version() -> RecordVersion {
-    RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN)
-}
-
-/// Appends what comes before the value in a record's row.
-fn encode_front(row: &mut Vec<u8>) {
-    DataRow {
-        version: record_version(),
-        value: &[],
-    }
-    .encode(row);
-}
-
 impl Table {
     /// Whether a row of this table may have the key.
     pub(crate) fn has_prefix_of(&self, key: &[u8]) -> bool {
@@ -154,24 +127,41 @@ impl Table {
 
     pub(crate) fn rows(
         &self,
+        page: &mut Page,
         from: &Place,
         way: (bool, bool),
-        count: usize,
-        brings_records: bool,
-    ) -> Result<Page, Error> {
-        let database = &self.database;
-        database.rows(self.walk, from, way, count, brings_records)
+        asked: (usize, bool),
+    ) -> Result<(), Error> {
+        self.database.rows(page, self.walk, from, way, asked)
     }
 
-    /// The row of the record that an entry of an index leads to, if its value was read with the entry and can be unpacked; whether it was.
-    pub(crate) fn record_of(&self, entry: &Found, record: &mut Vec<u8>) -> bool {
-        let (Kind::Index(_), Some(packed)) = (self.walk.kind, &entry.value) else {
-            return false;
-        };
-        record.clear();
-        encode_front(record);
-        // An error comes again where the record is looked up.
-        self.database.unpack(packed, record).is_ok()
+    /// Whether rows of this table can be looked up many at once, by [`look_up`](Self::look_up).
+    pub(crate) fn looks_up_many(&self) -> bool {
+        match self.walk.kind {
+            Kind::Data => true,
+            // A note may say that the entry found has not the key that was looked for.
+            Kind::Index(_) => !self.database.has_exact_keys(),
+            Kind::Exists | Kind::ExternalObjects => false,
+        }
+    }
+
+    /// Looks for the rows of records with these keys, or for the first entry under each, which have the prefix: what came of each, as far as one page has room.
+    pub(crate) fn look_up(&self, page: &mut Page, keys: &[&[u8]]) -> Result<Vec<Looked>, Error> {
+        let (mut sorted, mut ends) = (Vec::new(), Vec::with_capacity(keys.len()));
+        for key in keys {
+            let tail = key.strip_prefix(&*self.prefix).unwrap_or_default();
+            place::push_key(tail, &mut sorted)?;
+            ends.push(sorted.len());
+        }
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let ranges = starts.zip(ends.iter().copied());
+        let sorted = ranges.map(|(start, end)| sorted.get(start..end).unwrap_or_default());
+        self.database.look_up(page, self.walk, sorted)
+    }
+
+    /// Whether the value of a row that was read is the row's value in LevelDB: else it is that of the record that the row leads to.
+    pub(crate) fn is_of_records(&self) -> bool {
+        self.walk.kind == Kind::Data
     }
 
     /// The value of the row with this key, which has the prefix, into the caller's buffer; whether there is one.
@@ -196,29 +186,29 @@ impl Table {
         is_there.map(Some).map_err(|error| error.with_key(key))
     }
 
-    /// The row that is made of what was found. Of one that cannot be read, `key` is left as far as it could.
+    /// The key and the value of the row that is made of what was found. Of one that cannot be read, `key` is left as far as it could. A value that was found is
+    /// not copied: [`Found::value`] of a record's row.
     pub(crate) fn make(
         &self,
-        found: &Found,
+        found: Found<'_>,
         key: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<(), Error> {
         key.clear();
         value.clear();
         key.extend_from_slice(&self.prefix);
-        let exact = found.exact.as_ref();
-        self.push_key(&found.key, exact.map(|exact| &*exact.key), key)?;
-        let version = record_version();
+        self.push_key(found.key, found.exact.map(|exact| &*exact.key), key)?;
         match self.walk.kind {
+            Kind::Data if found.value.is_some() => {}
             Kind::Data => {
                 encode_front(value);
-                let read = match &found.value {
-                    Some(packed) => self.database.unpack(packed, value),
-                    None => self.database.value(found.row_id, value),
-                };
+                let read = self.database.value(found.row_id, value);
                 read.map_err(|error| error.with_key(key))?;
             }
-            Kind::Exists => ExistsRow { version }.encode(value),
+            Kind::Exists => {
+                let version = record_version();
+                ExistsRow { version }.encode(value);
+            }
             Kind::ExternalObjects => {
                 let objects = self.database.objects(found.row_id);
                 encode_all(&objects.map_err(|error| error.with_key(key))?, value);
@@ -226,18 +216,32 @@ impl Table {
             Kind::Index(_) => {
                 var_int::encode(0, key);
                 let from = key.len();
-                let exact = exact.map(|exact| &*exact.record_key);
-                self.push_key(&found.record_key, exact, key)?;
-                let primary = key.get(from..).unwrap_or_default();
-                let primary_key =
-                    RawKey::decode_exact(primary).map_err(|error| self.undecodable(&error))?;
-                IndexRow {
-                    version,
-                    primary_key,
-                }
-                .encode(value);
+                let exact = found.exact.map(|exact| &*exact.record_key);
+                self.push_key(found.record_key, exact, key)?;
+                self.push_entry(key.get(from..).unwrap_or_default(), value)?;
             }
         }
+        Ok(())
+    }
+
+    /// The value of an entry that was found by [`look_up`](Self::look_up).
+    pub(crate) fn entry(&self, found: Found<'_>, value: &mut Vec<u8>) -> Result<(), Error> {
+        let mut primary = Vec::new();
+        self.push_key(found.record_key, None, &mut primary)?;
+        value.clear();
+        self.push_entry(&primary, value)
+    }
+
+    /// The value of the entry that leads to the record with this key.
+    fn push_entry(&self, primary: &[u8], value: &mut Vec<u8>) -> Result<(), Error> {
+        let primary_key =
+            RawKey::decode_exact(primary).map_err(|error| self.undecodable(&error))?;
+        let version = record_version();
+        IndexRow {
+            version,
+            primary_key,
+        }
+        .encode(value);
         Ok(())
     }
 
@@ -251,9 +255,7 @@ impl Table {
             out.extend_from_slice(exact);
             return Ok(());
         }
-        let key = sortable::decode_exact(sorted).map_err(|error| self.undecodable(&error))?;
-        key.encode(out);
-        Ok(())
+        sortable::recode_exact(sorted, out).map_err(|error| self.undecodable(&error))
     }
 
     fn undecodable(&self, error: &larder_codec::Error) -> Error {

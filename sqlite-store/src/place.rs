@@ -52,6 +52,13 @@ pub(crate) fn of_entry(tail: &[u8]) -> Result<Place, Error> {
     })
 }
 
+/// Appends the key in front of what follows the prefix of a row's key.
+pub(crate) fn push_key(tail: &[u8], sorted: &mut Vec<u8>) -> Result<(), Error> {
+    let (key, _) = RawKey::decode(tail).map_err(|error| wrong(&error))?;
+    sortable::encode_raw(key, sorted);
+    Ok(())
+}
+
 enum Bound<'a> {
     Min,
     Max,
@@ -69,7 +76,7 @@ fn bound(tail: &[u8]) -> Result<Bound<'_>, Error> {
         _ => {
             let (key, rest) = RawKey::decode(tail).map_err(|error| wrong(&error))?;
             let mut sorted = Vec::new();
-            sortable::encode(&key.to_key(), &mut sorted);
+            sortable::encode_raw(key, &mut sorted);
             Ok(Bound::Key(sorted, rest))
         }
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use larder_backing_store::{Error, ErrorKind};
+use larder_codec::RecordVersion;
+use larder_codec::versioned::DataRow;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe;
 
@@ -22,6 +24,22 @@ const SNAPPY: i64 = 2;
 const PACKED_MIN: usize = 450;
 const LEVEL: i32 = -4;
 const KEPT_PER_CENT: usize = 80;
+
+/// The version that all records have: the first that LevelDB gives. No entry of an index is stale.
+pub(crate) const RECORD_VERSION: i64 = 2;
+
+pub(crate) fn record_version() -> RecordVersion {
+    RecordVersion::new(RECORD_VERSION).unwrap_or(RecordVersion::MIN)
+}
+
+/// Appends what comes before the value in LevelDB's row of a record.
+pub(crate) fn encode_front(row: &mut Vec<u8>) {
+    DataRow {
+        version: record_version(),
+        value: &[],
+    }
+    .encode(row);
+}
 
 /// Packs values as Chromium does.
 pub(crate) struct Packer {
@@ -63,13 +81,6 @@ impl Packer {
 
 fn packing_failed(error: &dyn fmt::Display) -> Error {
     Error::new(ErrorKind::Io, format!("a value cannot be packed: {error}"))
-}
-
-/// A value as its row has it.
-#[derive(Debug, Clone)]
-pub(crate) struct Packed {
-    pub(crate) compression: i64,
-    pub(crate) bytes: Vec<u8>,
 }
 
 /// Unpacks values. It keeps what zstd works with, some 160 KB, from the first value on that is packed so.

@@ -15,6 +15,7 @@ use super::{Liveness, Reads, get_row, record_row_prefix};
 use crate::cursor::{OnStale, decode_value};
 use crate::error::{Error, Result};
 use crate::row_keys::RowKeys;
+use crate::row_source::FirstRow;
 use crate::staleness::IndexPlace;
 use crate::view::{View, ViewIter};
 
@@ -78,12 +79,11 @@ impl EntryLookup {
         Ok(Some(row.primary_key))
     }
 
-    /// The values of the first rows under many index keys, as [`ViewIter::multi_seek`] calls `found` with them; and what is known of
-    /// rows.
+    /// The first rows under many index keys, as [`ViewIter::multi_seek`] calls `found` with them; and what is known of rows.
     pub(super) fn first_rows<K: Borrow<Key>>(
         &mut self,
         index_keys: &[K],
-        mut found: impl FnMut(usize, Result<Option<&[u8]>>, &mut Liveness),
+        mut found: impl FnMut(usize, Result<Option<FirstRow<'_>>>, &mut Liveness),
     ) {
         let mut names = RowKeys::with_capacity(index_keys.len());
         for index_key in index_keys {
@@ -91,7 +91,7 @@ impl EntryLookup {
         }
         let liveness = &mut self.liveness;
         self.iter
-            .multi_seek(&names, |n, row| found(n, row, liveness));
+            .multi_seek(&names, &mut |n, row| found(n, row, liveness));
     }
 
     fn is_live(&mut self) -> Result<bool> {

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::ops::ControlFlow;
 
 use larder_codec::row_key::RecordTable;
-use larder_codec::versioned::{ExistsRow, IndexRow};
+use larder_codec::versioned::{DataRow, ExistsRow, IndexRow};
 use larder_codec::{DatabaseId, IndexId, Key, ObjectStoreId, RawKey};
 
 use super::multi_get::decode;
@@ -99,7 +99,7 @@ impl IndexLookup {
         on_stale: OnStale<'_>,
         mut found: impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
     ) {
-        let Firsts { live, mut others } = self.live_firsts(index_keys);
+        let Firsts { live, mut others } = self.live_firsts(index_keys, &mut found);
         self.reads.view().multi_get(&live.rows, |at, row| {
             let Some(&n) = live.numbers.get(at) else {
                 return ControlFlow::Break(());
@@ -133,8 +133,12 @@ impl IndexLookup {
         }
     }
 
-    /// Where the records lie that the first rows under these keys lead to, if these are live.
-    fn live_firsts<K: Borrow<Key>>(&mut self, index_keys: &[K]) -> Firsts {
+    /// Where the records lie that the first rows under these keys lead to, if these are live. Records that come with their rows are `found`.
+    fn live_firsts<K: Borrow<Key>>(
+        &mut self,
+        index_keys: &[K],
+        found: &mut impl FnMut(usize, Result<Option<FoundRecord<'_>>>),
+    ) -> Firsts {
         let (database_id, object_store_id, _) = self.place;
         let mut firsts = Firsts::default();
         if self.reads.context.lost_writes {
@@ -147,13 +151,21 @@ impl IndexLookup {
         let mut versions = Vec::with_capacity(index_keys.len());
         firsts.live = Rows::new(&data, index_keys.len());
         self.entries.first_rows(index_keys, |n, row, liveness| {
-            let row = row.ok().flatten().map(IndexRow::decode_exact);
+            let first = row.ok().flatten();
+            let record = first.and_then(|first| first.record);
+            let record = record.and_then(|record| DataRow::decode_exact(record).ok());
+            let row = first.map(|first| IndexRow::decode_exact(first.value));
             match row {
                 Some(Ok(row)) if !has_two_forms(row.primary_key) => {
-                    if liveness.is_certain(row.version) {
-                        firsts.live.push(&data, row.primary_key.as_bytes(), n);
+                    let primary_key = row.primary_key.as_bytes();
+                    if let Some(DataRow { version, value }) = record
+                        && version == row.version
+                    {
+                        found(n, Ok(Some(FoundRecord { primary_key, value })));
+                    } else if liveness.is_certain(row.version) {
+                        firsts.live.push(&data, primary_key, n);
                     } else {
-                        asked.push(&exists, row.primary_key.as_bytes(), n);
+                        asked.push(&exists, primary_key, n);
                         versions.push(row.version);
                     }
                 }

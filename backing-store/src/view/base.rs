@@ -13,7 +13,7 @@ use larder_leveldb::{Iter, PinnedBytes, Snapshot};
 use super::{SCOPES_END, SCOPES_PREFIX};
 use crate::error::{Error, Result};
 use crate::row_keys::RowKeys;
-use crate::row_source::{RowIter, RowSource, is_of_records};
+use crate::row_source::{FirstRow, OnFirstRow, RowIter, RowSource, is_of_records};
 
 /// The rows. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -80,8 +80,12 @@ impl Base {
         keys: &RowKeys,
         mut found: impl FnMut(usize, Result<Option<&[u8]>>) -> ControlFlow<()>,
     ) {
-        if self.records.is_some() {
-            return get_each(keys, |key, value| self.get_into(key, value), found);
+        if let Some(records) = &self.records {
+            // All are rows of records, or none is.
+            return match keys.iter().next().is_some_and(is_of_records) {
+                true => records.multi_get(&mut keys.iter(), &mut found),
+                false => get_each(keys, |key, value| self.get_into(key, value), found),
+            };
         }
         self.rows.multi_get(keys.iter(), |n, row| {
             let row = row.map_err(|error| Error::from(error).with_key(keys.get(n)));
@@ -168,12 +172,24 @@ impl Reach {
 }
 
 impl BaseIter {
-    /// The engine's cursor, if all rows lie there.
-    pub(super) const fn engine_iter(&mut self) -> Option<&mut Iter> {
-        match self.records {
-            Some(_) => None,
-            None => Some(&mut self.rows),
+    /// Does what [`ViewIter::multi_seek`](super::ViewIter::multi_seek) does.
+    pub(super) fn multi_seek(&mut self, prefixes: &RowKeys, found: OnFirstRow<'_>) {
+        let first = prefixes.iter().next().unwrap_or_default();
+        if let Some(records) = self.goes_to_records(first) {
+            return records.multi_seek(&mut prefixes.iter(), found);
         }
+        self.is_behind_scopes = true;
+        self.rows.multi_seek(prefixes.iter(), |n, row| {
+            let row = row.map(|row| {
+                let row = row.map(|(_, value)| value);
+                row.map(|value| FirstRow {
+                    value,
+                    record: None,
+                })
+            });
+            found(n, row.map_err(Error::from));
+            ControlFlow::Continue(())
+        });
     }
 
     /// The cursor over records, if it was sent there.

@@ -20,10 +20,10 @@ use std::sync::{Arc, Mutex};
 use larder_codec::compare::{RowOrder, compare};
 use larder_leveldb::{PinnedBytes, Snapshot};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::overlay::Overlay;
 use crate::row_keys::RowKeys;
-use crate::row_source::{RowIter, RowSource};
+use crate::row_source::{FirstRow, OnFirstRow, RowIter, RowSource};
 use crate::sync::locked;
 use recovered::{Recovered, RecoveredIter};
 use staged::StagedIter;
@@ -109,7 +109,7 @@ impl View {
     ) {
         match &self.0 {
             Kind::Recovered(rows) => get_each(keys, |key, value| rows.get_into(key, value), found),
-            Kind::Source(rows) => get_each(keys, |key, value| rows.get_into(key, value), found),
+            Kind::Source(rows) => rows.multi_get(&mut keys.iter(), &mut found),
             Kind::Committed(base) => base.multi_get(keys, found),
             Kind::Transaction(pending) => {
                 let (base, staged) = locked(pending).staged(keys);
@@ -273,27 +273,22 @@ impl ViewIter {
         forward!(mut self, iter => iter.seek(key))
     }
 
-    /// To many keys that rows behind the scopes area may begin with: calls `found` once for each, in any order, with its number, from
-    /// 0, and the value of the first row at or behind it, if that row's key begins with it. Afterwards it stands anywhere.
-    pub(crate) fn multi_seek(
-        &mut self,
-        prefixes: &RowKeys,
-        mut found: impl FnMut(usize, Result<Option<&[u8]>>),
-    ) {
-        if let Rows::Committed(iter) = &mut self.0
-            && let Some(iter) = iter.engine_iter()
-        {
-            iter.multi_seek(prefixes.iter(), |n, row| {
-                let row = row.map(|row| row.map(|(_, value)| value));
-                found(n, row.map_err(Error::from));
-                ControlFlow::Continue(())
-            });
-            return;
+    /// To many keys that rows behind the scopes area may begin with, all of records or none: calls `found` once for each, in any order, with its number, from
+    /// 0, and the first row at or behind it, if that row's key begins with it. Afterwards it stands anywhere.
+    pub(crate) fn multi_seek(&mut self, prefixes: &RowKeys, found: OnFirstRow<'_>) {
+        match &mut self.0 {
+            Rows::Committed(iter) => return iter.multi_seek(prefixes, found),
+            Rows::Source(iter) => return iter.multi_seek(&mut prefixes.iter(), found),
+            Rows::Recovered(_) | Rows::Staged(_) => {}
         }
         for (n, prefix) in prefixes.iter().enumerate() {
             let row = self.seek(prefix).and_then(|()| {
                 let is_of_it = self.valid() && self.key().starts_with(prefix);
-                is_of_it.then(|| self.value()).transpose()
+                let value = is_of_it.then(|| self.value()).transpose()?;
+                Ok(value.map(|value| FirstRow {
+                    value,
+                    record: None,
+                }))
             });
             found(n, row);
         }

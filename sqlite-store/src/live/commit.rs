@@ -24,10 +24,9 @@ use rusqlite::{Connection, params};
 use super::schema_changes;
 use crate::database::row_id;
 use crate::notes;
-use crate::parts::RECORD_VERSION;
 use crate::schema::{ORIGIN, Schema, version_text};
 use crate::sql;
-use crate::value::Packer;
+use crate::value::{Packer, RECORD_VERSION};
 use crate::write::blob;
 use crate::write::statements::{
     NewEntry, NewRecord, has_negative_zero, insert_entry, insert_record, record_row, sort,

@@ -18,7 +18,7 @@ use crate::sql;
 use crate::value::Packer;
 
 /// So many connections are kept for the next readers.
-const IDLE_MAX: usize = 8;
+const IDLE_MAX: usize = 4;
 
 /// A commit that makes the log longer puts it into the file, as Chromium's does. What is shorter waits for quiet times.
 const LOG_PAGES_MAX: u32 = 10_000;
@@ -27,7 +27,7 @@ const LOG_PAGES_MAX: u32 = 10_000;
 const CACHE_KIB: i64 = 16 << 10;
 
 /// A connection that reads keeps so many KiB of pages in memory, until another's commit makes them old.
-const READER_CACHE_KIB: i64 = 8 << 10;
+const READER_CACHE_KIB: i64 = 16 << 10;
 
 /// A file is made shorter at closing if a third of its pages is free, as by Chromium.
 const VACUUM_FREE_PARTS: i64 = 3;

@@ -5,14 +5,16 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use larder_backing_store::{Error, RowIter, RowSource};
-use larder_codec::{DatabaseId, KeyPrefix, compare};
+use larder_backing_store::{Error, OnFirstRow, OnRow, RowIter, RowSource};
+use larder_codec::{DatabaseId, KeyPrefix};
 
 use super::file::LiveFile;
 use super::files::LiveFiles;
 use super::reader::Reader;
 use crate::cursor::Cursor;
-use crate::parts::{Content, Part};
+use crate::lookups;
+use crate::parts::Part;
+use crate::rows::get_into;
 use crate::schema::Schema;
 
 /// What a moment has of a file: nothing if the file was made later, or is gone.
@@ -53,6 +55,17 @@ impl Moment {
         };
         let schema = file.turn();
         self.hold(&file, &schema, &mut None)
+    }
+
+    /// Looks at the file of the database that a row is of.
+    fn reader_of(&self, key: &[u8]) -> Result<Held, Error> {
+        database_of(key).map_or(Ok(None), |id| self.reader(id))
+    }
+
+    /// What it shows of that file, which it holds; an error comes again where a row is looked up.
+    fn parts_of(&self, key: &[u8]) -> Option<Arc<Vec<Part>>> {
+        let reader = self.reader_of(key).ok().flatten()?;
+        Some(reader.parts())
     }
 
     /// Holds a file as it is, in its turn, unless it is held already. Several moments in one turn share the connection.
@@ -106,29 +119,14 @@ impl RowSource for LiveRows {
     }
 
     fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
-        let reader = database_of(key).map_or(Ok(None), |id| self.0.reader(id))?;
-        let Some(reader) = reader else {
-            return Ok(false);
-        };
-        let parts = reader.parts();
-        let at = parts.partition_point(|part: &Part| compare(&part.high, key).is_lt());
-        let Some(Content::Table(table)) = parts.get(at).map(|part| &part.content) else {
-            return Ok(false);
-        };
-        if !table.has_prefix_of(key) {
-            return Ok(false);
-        }
-        if let Some(is_there) = table.get_into(key, value)? {
-            return Ok(is_there);
-        }
-        let mut cursor = Cursor::new(parts);
-        cursor.seek(key)?;
-        if !cursor.valid() || compare(cursor.key(), key).is_ne() {
-            return Ok(false);
-        }
-        value.clear();
-        value.extend_from_slice(cursor.value());
-        Ok(true)
+        let reader = self.0.reader_of(key)?;
+        reader.map_or(Ok(false), |reader| get_into(&reader.parts(), key, value))
+    }
+
+    fn multi_get<'k>(&self, keys: &mut dyn Iterator<Item = &'k [u8]>, found: OnRow<'_>) {
+        let parts_of = |key: &[u8]| self.0.parts_of(key);
+        let get_into = |key: &[u8], value: &mut Vec<u8>| self.get_into(key, value);
+        lookups::multi_get(keys, found, &parts_of, &get_into);
     }
 }
 
@@ -206,5 +204,14 @@ impl RowIter for LiveIter {
 
     fn record(&self) -> Option<&[u8]> {
         self.cursor().and_then(RowIter::record)
+    }
+
+    fn multi_seek<'k>(
+        &mut self,
+        prefixes: &mut dyn Iterator<Item = &'k [u8]>,
+        found: OnFirstRow<'_>,
+    ) {
+        let moment = Arc::clone(&self.moment);
+        lookups::multi_seek(prefixes, found, &|key| moment.parts_of(key), self);
     }
 }

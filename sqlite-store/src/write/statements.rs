@@ -195,7 +195,7 @@ pub(super) fn insert_later(connection: &Connection, entry: &NewEntry<'_>) -> rus
 /// A key as Chromium's tables have it, into the caller's buffer.
 pub(crate) fn sort(key: RawKey<'_>, sorted: &mut Vec<u8>) {
     sorted.clear();
-    sortable::encode(&key.to_key(), sorted);
+    sortable::encode_raw(key, sorted);
 }
 
 /// Whether a key has -0 in it.
