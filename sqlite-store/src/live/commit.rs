@@ -28,9 +28,7 @@ use crate::schema::{ORIGIN, Schema, version_text};
 use crate::sql;
 use crate::value::{Packer, RECORD_VERSION};
 use crate::write::blob;
-use crate::write::statements::{
-    NewEntry, NewRecord, has_negative_zero, insert_entry, insert_record, record_row, sort,
-};
+use crate::write::statements::{Inserts, NewEntry, NewRecord, has_negative_zero, record_row, sort};
 
 /// Keeps the blobs and files of an object store's records for those that may be reading them; handles are copied when they are read. The next program that opens the file takes such references away.
 pub(super) const HOLD_BLOBS_OF_STORE: &str = "INSERT INTO blob_references (blob_row_id, record_row_id) \
@@ -68,6 +66,7 @@ pub(super) struct Application<'a> {
     /// Files of contents that are in the tables now.
     pub(super) taken: Vec<PathBuf>,
     handles: std::slice::Iter<'a, BlobNumber>,
+    inserts: Inserts<'a>,
     written: HashMap<(i64, Vec<u8>), Written>,
     key: Vec<u8>,
     primary_key: Vec<u8>,
@@ -89,6 +88,7 @@ impl<'a> Application<'a> {
             contents,
             taken: Vec::new(),
             handles: handles.iter(),
+            inserts: Inserts::new(connection),
             written: HashMap::new(),
             key: Vec::new(),
             primary_key: Vec::new(),
@@ -111,10 +111,18 @@ impl<'a> Application<'a> {
         let raised = self.raise_version(commit.data_version);
         raised.map_err(|error| self.failed(&error))?;
         for row in commit.rows {
+            if says_that_a_record_exists(row.key) {
+                continue;
+            }
             let decoded = RowKey::decode_exact(row.key).map_err(|error| wrong(row.key, &error))?;
             self.row(commit.database_id, &decoded, row)?;
         }
         Ok(())
+    }
+
+    /// What the file is now, and files whose contents are in the tables.
+    pub(super) fn finish(self) -> (Arc<Schema>, Vec<PathBuf>) {
+        (self.schema, self.taken)
     }
 
     /// Notes the origin where no folder is called by it.
@@ -260,7 +268,7 @@ impl<'a> Application<'a> {
             packed,
             replaces: !leaves_more,
         };
-        let inserted = insert_record(self.connection, &record);
+        let inserted = self.inserts.record(&record);
         let (row_id, _) = inserted.map_err(|error| sql::error(self.path, &error))?;
         if self.has_indexes(key.object_store_id) {
             let version = row.version.get();
@@ -360,11 +368,17 @@ impl<'a> Application<'a> {
             None => entry.record_row(self.connection),
         }
         .and_then(|row_id| match row_id {
-            Some(row_id) => insert_entry(self.connection, row_id, &entry).map(drop),
+            Some(row_id) => self.inserts.entry(row_id, &entry).map(drop),
             None => Ok(()),
         });
         inserted.map_err(|error| self.failed(&error))
     }
+}
+
+/// Whether a row is one of those, which the record's own row says here. Of long ids this is found out later.
+fn says_that_a_record_exists(key: &[u8]) -> bool {
+    matches!(key, [0, database, object_store, table, ..]
+        if *database != 0 && *object_store != 0 && u32::from(*table) == RecordTable::Exists.index_number())
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {

@@ -162,7 +162,7 @@ impl LiveStore {
         let into = (&writer.connection, &mut writer.packer);
         let mut application = Application::new(&file.path, into, schema, contents, handles);
         application.apply(commit)?;
-        let Application { schema, taken, .. } = application;
+        let (schema, taken) = application.finish();
         let mut turn = file.turn();
         self.files.hold_in_all(file, &turn)?;
         writer.commit().map_err(|error| match file.failed(&error) {

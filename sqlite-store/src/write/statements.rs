@@ -1,9 +1,11 @@
 //! The statements that put object stores, indexes, records and entries into a database's tables.
 
+use std::fmt;
+
 use larder_backing_store::{IndexMetadata, ObjectStoreMetadata};
 use larder_codec::idb_key::KeyPart;
 use larder_codec::{JsString, KeyPath, RawKey, sortable};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use crate::notes::{self, NO_INDEX};
 
@@ -100,34 +102,93 @@ pub(crate) fn note_name(
     connection.execute(sql, values).map(drop)
 }
 
-/// Inserts a record: its row's id, and whether its key has -0 in it, which is noted.
-pub(crate) fn insert_record(
-    connection: &Connection,
-    record: &NewRecord<'_>,
-) -> rusqlite::Result<(i64, bool)> {
-    let NewRecord {
-        object_store,
-        key,
-        sorted,
-        compression,
-        packed,
-        replaces,
-    } = record;
-    let sql = match replaces {
-        true => {
-            "INSERT OR REPLACE INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)"
-        }
-        false => {
-            "INSERT INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)"
-        }
-    };
-    let values = params![object_store, compression, sorted, packed];
-    let row_id = connection.prepare_cached(sql)?.insert(values)?;
-    let has_negative_zero = has_negative_zero(*key);
-    if has_negative_zero {
-        notes::write_negative_zero(connection, (row_id, NO_INDEX), sorted, (*key, None), packed)?;
+/// Inserts many records and entries. A statement that is prepared is found by its text, which costs a tenth of what it does then: here each is found once.
+pub(crate) struct Inserts<'c> {
+    connection: &'c Connection,
+    record: Option<CachedStatement<'c>>,
+    replacing: Option<CachedStatement<'c>>,
+    entry: Option<CachedStatement<'c>>,
+}
+
+impl fmt::Debug for Inserts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inserts").finish_non_exhaustive()
     }
-    Ok((row_id, has_negative_zero))
+}
+
+/// The statement in its place, found by its text the first time.
+fn statement<'s, 'c>(
+    place: &'s mut Option<CachedStatement<'c>>,
+    connection: &'c Connection,
+    sql: &str,
+) -> rusqlite::Result<&'s mut CachedStatement<'c>> {
+    Ok(match place {
+        Some(statement) => statement,
+        none => none.insert(connection.prepare_cached(sql)?),
+    })
+}
+
+impl<'c> Inserts<'c> {
+    pub(crate) fn new(connection: &'c Connection) -> Self {
+        Self {
+            connection,
+            record: None,
+            replacing: None,
+            entry: None,
+        }
+    }
+
+    /// Inserts a record: its row's id, and whether its key has -0 in it, which is noted.
+    pub(crate) fn record(&mut self, record: &NewRecord<'_>) -> rusqlite::Result<(i64, bool)> {
+        let NewRecord {
+            object_store,
+            key,
+            sorted,
+            compression,
+            packed,
+            replaces,
+        } = record;
+        let (place, sql) = match replaces {
+            true => (
+                &mut self.replacing,
+                "INSERT OR REPLACE INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)",
+            ),
+            false => (
+                &mut self.record,
+                "INSERT INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)",
+            ),
+        };
+        let values = params![object_store, compression, sorted, packed];
+        let row_id = statement(place, self.connection, sql)?.insert(values)?;
+        let has_negative_zero = has_negative_zero(*key);
+        if has_negative_zero {
+            let place = (row_id, NO_INDEX);
+            notes::write_negative_zero(self.connection, place, sorted, (*key, None), packed)?;
+        }
+        Ok((row_id, has_negative_zero))
+    }
+
+    /// Inserts an entry of a record's row, unless it is there: whether its own key has -0 in it, which is noted.
+    pub(crate) fn entry(&mut self, row_id: i64, entry: &NewEntry<'_>) -> rusqlite::Result<bool> {
+        let sql = "INSERT OR IGNORE INTO index_references (record_row_id, index_id, key, object_store_id, record_key) \
+                   VALUES (?1, ?2, ?3, ?4, ?5)";
+        let NewEntry { index, sorted, .. } = entry;
+        let values = params![
+            row_id,
+            index,
+            sorted,
+            entry.object_store,
+            entry.sorted_primary_key
+        ];
+        statement(&mut self.entry, self.connection, sql)?.execute(values)?;
+        if entry.has_negative_zero() {
+            let sql = "SELECT value FROM records WHERE row_id = ?1";
+            let value: Vec<u8> = self.connection.query_row(sql, [row_id], |row| row.get(0))?;
+            let (place, keys) = ((row_id, *index), (entry.key, Some(entry.primary_key)));
+            notes::write_negative_zero(self.connection, place, sorted, keys, &value)?;
+        }
+        Ok(has_negative_zero(entry.key))
+    }
 }
 
 /// The row of the record with a key, as Chromium's tables have it, if there is one.
@@ -152,32 +213,6 @@ impl NewEntry<'_> {
     pub(crate) fn has_negative_zero(&self) -> bool {
         has_negative_zero(self.key) || has_negative_zero(self.primary_key)
     }
-}
-
-/// Inserts an entry of a record's row, unless it is there: whether its own key has -0 in it, which is noted.
-pub(crate) fn insert_entry(
-    connection: &Connection,
-    row_id: i64,
-    entry: &NewEntry<'_>,
-) -> rusqlite::Result<bool> {
-    let sql = "INSERT OR IGNORE INTO index_references (record_row_id, index_id, key, object_store_id, record_key) \
-               VALUES (?1, ?2, ?3, ?4, ?5)";
-    let NewEntry { index, sorted, .. } = entry;
-    let values = params![
-        row_id,
-        index,
-        sorted,
-        entry.object_store,
-        entry.sorted_primary_key
-    ];
-    connection.prepare_cached(sql)?.execute(values)?;
-    if entry.has_negative_zero() {
-        let sql = "SELECT value FROM records WHERE row_id = ?1";
-        let value: Vec<u8> = connection.query_row(sql, [row_id], |row| row.get(0))?;
-        let keys = (entry.key, Some(entry.primary_key));
-        notes::write_negative_zero(connection, (row_id, *index), sorted, keys, &value)?;
-    }
-    Ok(has_negative_zero(entry.key))
 }
 
 /// Keeps an entry for the end of a new file, in [`tables::LATER_ENTRIES`](super::tables::LATER_ENTRIES).
