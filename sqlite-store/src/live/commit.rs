@@ -17,7 +17,7 @@ use larder_codec::row_key::{
     IndexDataKey, ObjectStoreField, ObjectStoreMetadataKey, RecordKey, RecordTable, RowKey,
 };
 use larder_codec::versioned::{DataRow, IndexRow};
-use larder_codec::{BlobNumber, DataVersion, DatabaseId, ObjectStoreId};
+use larder_codec::{BlobNumber, DataVersion, DatabaseId, ObjectStoreId, RawKey};
 use larder_leveldb::storage::FileSystem;
 use rusqlite::{Connection, params};
 
@@ -28,7 +28,9 @@ use crate::schema::{ORIGIN, Schema, version_text};
 use crate::sql;
 use crate::value::{Packer, RECORD_VERSION};
 use crate::write::blob;
-use crate::write::statements::{Inserts, NewEntry, NewRecord, has_negative_zero, record_row, sort};
+use crate::write::statements::{
+    NewEntry, NewRecord, Statements, has_negative_zero, record_row, sort,
+};
 
 /// Keeps the blobs and files of an object store's records for those that may be reading them; handles are copied when they are read. The next program that opens the file takes such references away.
 pub(super) const HOLD_BLOBS_OF_STORE: &str = "INSERT INTO blob_references (blob_row_id, record_row_id) \
@@ -66,7 +68,9 @@ pub(super) struct Application<'a> {
     /// Files of contents that are in the tables now.
     pub(super) taken: Vec<PathBuf>,
     handles: std::slice::Iter<'a, BlobNumber>,
-    inserts: Inserts<'a>,
+    statements: Statements<'a>,
+    /// The last record that was put replaced one.
+    replaces: bool,
     written: HashMap<(i64, Vec<u8>), Written>,
     key: Vec<u8>,
     primary_key: Vec<u8>,
@@ -88,7 +92,8 @@ impl<'a> Application<'a> {
             contents,
             taken: Vec::new(),
             handles: handles.iter(),
-            inserts: Inserts::new(connection),
+            statements: Statements::new(connection),
+            replaces: false,
             written: HashMap::new(),
             key: Vec::new(),
             primary_key: Vec::new(),
@@ -213,7 +218,7 @@ impl<'a> Application<'a> {
             }
             (RecordTable::Data, None) => {
                 let deleted = self.delete(key);
-                deleted.map_err(|error| self.failed(&error))
+                deleted.map(drop).map_err(|error| self.failed(&error))
             }
             (RecordTable::ExternalObject, Some(value)) => {
                 let objects = decode_all(value).map_err(|error| wrong(row.key, &error))?;
@@ -224,13 +229,13 @@ impl<'a> Application<'a> {
         }
     }
 
-    /// Deletes a record's row, if it is there, and with it what refers to it.
-    fn delete(&mut self, key: &RecordKey<'_>) -> rusqlite::Result<()> {
+    /// Deletes a record's row, if it is there, and with it what refers to it; whether it was.
+    fn delete(&mut self, key: &RecordKey<'_>) -> rusqlite::Result<bool> {
         sort(key.key, &mut self.key);
         self.delete_sorted(key.object_store_id.get())
     }
 
-    fn delete_sorted(&mut self, object_store: i64) -> rusqlite::Result<()> {
+    fn delete_sorted(&mut self, object_store: i64) -> rusqlite::Result<bool> {
         let values = params![object_store, self.key];
         if self.schema.has_blobs {
             self.connection
@@ -242,40 +247,58 @@ impl<'a> Application<'a> {
                 .prepare_cached(notes::REMOVE_OF_RECORD)?
                 .execute(values)?;
         }
-        let sql = "DELETE FROM records WHERE object_store_id = ?1 AND key = ?2";
-        self.connection
-            .prepare_cached(sql)?
-            .execute(values)
-            .map(drop)
+        self.statements.delete_record(object_store, &self.key)
     }
 
     fn put(&mut self, key: &RecordKey<'_>, row: &DataRow<'_>) -> Result<(), Error> {
         let object_store = key.object_store_id.get();
         sort(key.key, &mut self.key);
         self.make_notes_for(has_negative_zero(key.key))?;
-        // The triggers take away what a replaced row leaves, but for its blobs, which may be held, and its notes.
-        let leaves_more = self.schema.has_blobs || self.schema.has_negative_zeros;
-        if leaves_more {
-            let deleted = self.delete_sorted(object_store);
-            deleted.map_err(|error| self.failed(&error))?;
-        }
-        let (compression, packed) = self.packer.pack(row.value)?;
-        let record = NewRecord {
-            object_store,
-            key: key.key,
-            sorted: &self.key,
-            compression,
-            packed,
-            replaces: !leaves_more,
-        };
-        let inserted = self.inserts.record(&record);
-        let (row_id, _) = inserted.map_err(|error| sql::error(self.path, &error))?;
+        let row_id = self.replace(object_store, key.key, row.value)?;
         if self.has_indexes(key.object_store_id) {
             let version = row.version.get();
             let place = (object_store, self.key.clone());
             self.written.insert(place, Written { version, row_id });
         }
         Ok(())
+    }
+
+    /// Inserts a record in place of the one that may be there: its row's id.
+    ///
+    /// INSERT OR REPLACE, which does that, copies every page that it changes before, so that it can take back what the triggers do. So what is there is
+    /// deleted first, if the record before replaced one, or else when the insertion says that it is there: many that are put are mostly of one kind.
+    fn replace(&mut self, object_store: i64, key: RawKey<'_>, value: &[u8]) -> Result<i64, Error> {
+        let failed = |error: rusqlite::Error| sql::error(self.path, &error);
+        if self.replaces {
+            self.replaces = self.delete_sorted(object_store).map_err(failed)?;
+        }
+        let inserted = match self.insert(object_store, key, value)? {
+            Err(error) if is_there(&error) => {
+                self.replaces = self.delete_sorted(object_store).map_err(failed)?;
+                self.insert(object_store, key, value)?
+            }
+            inserted => inserted,
+        };
+        inserted.map_err(failed)
+    }
+
+    /// Inserts a record with the key that was sorted last: its row's id.
+    fn insert(
+        &mut self,
+        object_store: i64,
+        key: RawKey<'_>,
+        value: &[u8],
+    ) -> Result<rusqlite::Result<i64>, Error> {
+        let (compression, packed) = self.packer.pack(value)?;
+        let record = NewRecord {
+            object_store,
+            key,
+            sorted: &self.key,
+            compression,
+            packed,
+        };
+        let inserted = self.statements.insert_record(&record);
+        Ok(inserted.map(|(row_id, _)| row_id))
     }
 
     /// Makes the tables for notes, if one is to be written.
@@ -368,11 +391,17 @@ impl<'a> Application<'a> {
             None => entry.record_row(self.connection),
         }
         .and_then(|row_id| match row_id {
-            Some(row_id) => self.inserts.entry(row_id, &entry).map(drop),
+            Some(row_id) => self.statements.insert_entry(row_id, &entry).map(drop),
             None => Ok(()),
         });
         inserted.map_err(|error| self.failed(&error))
     }
+}
+
+/// Whether the statement would have made two rows that must differ.
+fn is_there(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE)
 }
 
 /// Whether a row is one of those, which the record's own row says here. Of long ids this is found out later.

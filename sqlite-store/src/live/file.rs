@@ -89,8 +89,6 @@ impl LiveFile {
             connection.busy_timeout(BUSY_MAX)?;
             connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_MAX)?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
-            // What is replaced leaves by the triggers, too.
-            connection.pragma_update(None, "recursive_triggers", true)?;
             // Chromium's files have it; others get it now, when nothing holds a moment of them.
             connection
                 .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))

@@ -8,7 +8,7 @@ use larder_codec::external_object::ExternalObject;
 use larder_codec::{DataVersion, IndexId, JsString, ObjectStoreId, RawKey};
 use rusqlite::{Connection, params};
 
-use super::statements::{self, Inserts, NewEntry, NewRecord, sort, utf16_le};
+use super::statements::{self, NewEntry, NewRecord, Statements, sort, utf16_le};
 use super::tables;
 use crate::file_names::file_name;
 use crate::notes;
@@ -181,9 +181,8 @@ impl NewDatabase {
             sorted: &self.key,
             compression,
             packed,
-            replaces: false,
         };
-        let written = Inserts::new(&self.connection).record(&row);
+        let written = Statements::new(&self.connection).insert_record(&row);
         let (row_id, has_negative_zero) =
             written.map_err(|error| sql::error(&self.path, &error))?;
         self.unsaid.negative_zeros += u64::from(has_negative_zero);
@@ -235,7 +234,7 @@ impl NewDatabase {
         // It has a note, which is of its record's row.
         let row_id = entry.record_row(&self.connection).map_err(failed)?;
         if let Some(row_id) = row_id {
-            let added = Inserts::new(&self.connection).entry(row_id, &entry);
+            let added = Statements::new(&self.connection).insert_entry(row_id, &entry);
             self.unsaid.negative_zeros += u64::from(added.map_err(failed)?);
             self.entries += 1;
         }

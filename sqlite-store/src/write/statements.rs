@@ -19,8 +19,6 @@ pub(crate) struct NewRecord<'a> {
     /// How the value is packed.
     pub(crate) compression: i64,
     pub(crate) packed: &'a [u8],
-    /// A record with the key, if there is one, goes.
-    pub(crate) replaces: bool,
 }
 
 /// An entry of an index to be inserted.
@@ -102,17 +100,18 @@ pub(crate) fn note_name(
     connection.execute(sql, values).map(drop)
 }
 
-/// Inserts many records and entries. A statement that is prepared is found by its text, which costs a tenth of what it does then: here each is found once.
-pub(crate) struct Inserts<'c> {
+/// What is said for each of many records and entries. A statement that is prepared is found by its text, which costs a tenth of what it does then: here each is
+/// found once.
+pub(crate) struct Statements<'c> {
     connection: &'c Connection,
-    record: Option<CachedStatement<'c>>,
-    replacing: Option<CachedStatement<'c>>,
-    entry: Option<CachedStatement<'c>>,
+    insert_record: Option<CachedStatement<'c>>,
+    delete_record: Option<CachedStatement<'c>>,
+    insert_entry: Option<CachedStatement<'c>>,
 }
 
-impl fmt::Debug for Inserts<'_> {
+impl fmt::Debug for Statements<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inserts").finish_non_exhaustive()
+        f.debug_struct("Statements").finish_non_exhaustive()
     }
 }
 
@@ -128,38 +127,31 @@ fn statement<'s, 'c>(
     })
 }
 
-impl<'c> Inserts<'c> {
+impl<'c> Statements<'c> {
     pub(crate) fn new(connection: &'c Connection) -> Self {
         Self {
             connection,
-            record: None,
-            replacing: None,
-            entry: None,
+            insert_record: None,
+            delete_record: None,
+            insert_entry: None,
         }
     }
 
-    /// Inserts a record: its row's id, and whether its key has -0 in it, which is noted.
-    pub(crate) fn record(&mut self, record: &NewRecord<'_>) -> rusqlite::Result<(i64, bool)> {
+    /// Inserts a record whose key no other has: its row's id, and whether its key has -0 in it, which is noted.
+    pub(crate) fn insert_record(
+        &mut self,
+        record: &NewRecord<'_>,
+    ) -> rusqlite::Result<(i64, bool)> {
         let NewRecord {
             object_store,
             key,
             sorted,
             compression,
             packed,
-            replaces,
         } = record;
-        let (place, sql) = match replaces {
-            true => (
-                &mut self.replacing,
-                "INSERT OR REPLACE INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)",
-            ),
-            false => (
-                &mut self.record,
-                "INSERT INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)",
-            ),
-        };
+        let sql = "INSERT INTO records (object_store_id, compression_type, key, value) VALUES (?1, ?2, ?3, ?4)";
         let values = params![object_store, compression, sorted, packed];
-        let row_id = statement(place, self.connection, sql)?.insert(values)?;
+        let row_id = statement(&mut self.insert_record, self.connection, sql)?.insert(values)?;
         let has_negative_zero = has_negative_zero(*key);
         if has_negative_zero {
             let place = (row_id, NO_INDEX);
@@ -168,8 +160,23 @@ impl<'c> Inserts<'c> {
         Ok((row_id, has_negative_zero))
     }
 
+    /// Deletes a record, and with its row what refers to it; whether it was there.
+    pub(crate) fn delete_record(
+        &mut self,
+        object_store: i64,
+        sorted: &[u8],
+    ) -> rusqlite::Result<bool> {
+        let sql = "DELETE FROM records WHERE object_store_id = ?1 AND key = ?2";
+        let statement = statement(&mut self.delete_record, self.connection, sql)?;
+        Ok(statement.execute(params![object_store, sorted])? > 0)
+    }
+
     /// Inserts an entry of a record's row, unless it is there: whether its own key has -0 in it, which is noted.
-    pub(crate) fn entry(&mut self, row_id: i64, entry: &NewEntry<'_>) -> rusqlite::Result<bool> {
+    pub(crate) fn insert_entry(
+        &mut self,
+        row_id: i64,
+        entry: &NewEntry<'_>,
+    ) -> rusqlite::Result<bool> {
         let sql = "INSERT OR IGNORE INTO index_references (record_row_id, index_id, key, object_store_id, record_key) \
                    VALUES (?1, ?2, ?3, ?4, ?5)";
         let NewEntry { index, sorted, .. } = entry;
@@ -180,7 +187,7 @@ impl<'c> Inserts<'c> {
             entry.object_store,
             entry.sorted_primary_key
         ];
-        statement(&mut self.entry, self.connection, sql)?.execute(values)?;
+        statement(&mut self.insert_entry, self.connection, sql)?.execute(values)?;
         if entry.has_negative_zero() {
             let sql = "SELECT value FROM records WHERE row_id = ?1";
             let value: Vec<u8> = self.connection.query_row(sql, [row_id], |row| row.get(0))?;
