@@ -1,5 +1,6 @@
 //! What is known of indexes against asking the record's row of every index row: random programs, both ways.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -374,6 +375,31 @@ fn walk(
         assert!(cursor.value().is_empty() && cursor.version().is_some());
         found.push((key.to_vec(), primary_key.to_vec()));
     }
+    // In pieces, too, some of which the visitor ends: then it stands on the entry that was shown last.
+    let mut pieces = reads.index_keys_in(database, id, index_id, &KeyRange::ALL, direction);
+    let mut shown = Vec::new();
+    let show = |key: &[u8], primary_key: &[u8], shown: &mut Vec<Entry>| {
+        shown.push((key.to_vec(), primary_key.to_vec()));
+        match shown.len().is_multiple_of(11) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    while pieces
+        .visit_keys(count.max(1), |key, primary_key| {
+            show(key, primary_key, &mut shown)
+        })
+        .unwrap()
+    {
+        let (key, primary_key) = pieces.key_bytes().unwrap();
+        assert!(pieces.value().is_empty() && pieces.version().is_some());
+        assert_eq!(
+            shown.last(),
+            Some(&(key.to_vec(), primary_key.to_vec())),
+            "{count} at a time"
+        );
+    }
+    assert_eq!(shown, found, "{count} at a time");
     let mut behind_five = None;
     let mut again = reads.index_keys_in(database, id, index_id, &KeyRange::ALL, direction);
     let (at, behind) = (found.len() / 2, bytes(&Key::Number(5.0)));

@@ -1,5 +1,7 @@
 //! A walk of the backing store's cursors over a source, and what it fills with what it meets.
 
+use std::ops::ControlFlow;
+
 use larder_backing_store::{CursorDirection, IndexCursor, Movement, PinnedBytes, RecordCursor};
 use larder_codec::RawKey;
 
@@ -169,6 +171,29 @@ impl Scan {
         let shape = Shape::of_source(execution, source)?;
         while buffer.len() < fill.entries_max && buffer.len_bytes() < fill.bytes_max {
             let left = fill.entries_max - buffer.len();
+            if let (false, Wanted::Keys, Self::Index(cursor), Backing::Read(_)) =
+                (stands, fill.wanted, &mut *self, &execution.backing)
+            {
+                let statistics = &mut execution.statistics;
+                let mut pushed = Ok(());
+                let is_more =
+                    cursor.visit_keys(left.min(ENTRIES), |index_key, primary_key| {
+                        statistics.count_read(index_key.len() + primary_key.len(), 0);
+                        pushed = buffer.push(fill.request, (index_key, primary_key), 0, |_| {
+                            Ok(Vec::new())
+                        });
+                        match pushed.is_ok() && buffer.len_bytes() < fill.bytes_max {
+                            true => ControlFlow::Continue(()),
+                            false => ControlFlow::Break(()),
+                        }
+                    })?;
+                pushed?;
+                if !is_more {
+                    return Ok(false);
+                }
+                execution.check_cancelled()?;
+                continue;
+            }
             if !stands && !self.next_of(&mut execution.backing, left)? {
                 return Ok(false);
             }
