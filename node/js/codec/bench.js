@@ -33,14 +33,13 @@ function microseconds(run, list) {
 }
 
 const codec = new Codec();
-const length = (encoder) => encoder.at;
 console.log(`${process.release?.name ?? "?"} ${process.version}: microseconds per value`);
 console.log("| value | encode | encode, copied | v8.serialize | decode | v8.deserialize |\n|---|---|---|---|---|---|");
 for (const name in VALUES) {
   const values = Array.from({ length: COUNT }, (_, i) => VALUES[name](i));
   const [ours, theirs] = [values.map((value) => codec.encode(value).bytes), values.map((value) => v8.serialize(value))];
   const columns = [
-    microseconds((value) => codec.encodeWith(value, undefined, length), values),
+    microseconds((value) => codec.reuse(codec.encoded(value)), values),
     microseconds((value) => codec.encode(value), values),
     microseconds((value) => v8.serialize(value), values),
     microseconds((bytes) => codec.decode(bytes), ours),

@@ -13,7 +13,8 @@ export class Codec {
   #realm;
   #platform;
   #readIn = new ReadIn();
-  // One of each that is not in use: a getter that runs while a value is encoded may have another one encoded.
+  // One of each that is not in use: a getter that runs while a value is encoded may have another one encoded. One that has thrown is given up, with the objects that
+  // it keeps: code that runs whether or not something was thrown takes V8 several times as long to compile.
   #encoder = undefined;
   #decoder = undefined;
 
@@ -32,24 +33,24 @@ export class Codec {
   // Throws a DataCloneError for what has no form, a RangeError for more than 100,000 containers one inside the other, and what getters throw.
   // In given versions that are less than `needs` the bytes are not to be used.
   encode(value, given = undefined) {
-    return this.encodeWith(value, given, (encoder) => ({
-      bytes: encoder.bytes.slice(0, encoder.at),
-      needs: { ...asObject(encoder.needed), what: encoder.what },
-      blobs: encoder.blobs,
-      tokens: encoder.tokens,
-    }));
+    const encoder = this.encoded(value, given === undefined ? USUAL : lesser(greater(asNumber(given), LEAST), GREATEST));
+    const bytes = encoder.bytes.slice(0, encoder.at);
+    const { blobs, tokens } = encoder;
+    const needs = { ...asObject(encoder.needed), what: encoder.what };
+    this.reuse(encoder);
+    return { bytes, needs, blobs, tokens };
   }
 
-  // Calls `use` with the encoder, whose `bytes` are the value's up to `at` until `use` returns: nothing is copied.
-  encodeWith(value, given, use) {
+  // The encoder that has encoded a value in a version, as one number: its `bytes` are the value's up to `at`. Nothing is copied. It may be given back by `reuse`.
+  encoded(value, version = USUAL) {
     const encoder = this.#encoder ?? new Encoder(this.#realm, this.#platform, this.#readIn);
     this.#encoder = undefined;
-    try {
-      encoder.encode(value, given === undefined ? USUAL : lesser(greater(asNumber(given), LEAST), GREATEST));
-      return use(encoder);
-    } finally {
-      this.#encoder = encoder;
-    }
+    encoder.encode(value, version);
+    return encoder;
+  }
+
+  reuse(encoder) {
+    this.#encoder = encoder;
   }
 
   // The value of bytes (a Uint8Array), which may be compressed, but not lie in a blob (`blobOf`).
@@ -58,11 +59,9 @@ export class Codec {
   decode(bytes, beside = undefined) {
     const decoder = this.#decoder ?? new Decoder(this.#realm, this.#platform, this.#readIn);
     this.#decoder = undefined;
-    try {
-      return decoder.decode(bytes, beside?.readIn === undefined ? beside : { ...beside, readIn: asNumber(beside.readIn) });
-    } finally {
-      this.#decoder = decoder;
-    }
+    const value = decoder.decode(bytes, beside?.readIn === undefined ? beside : { ...beside, readIn: asNumber(beside.readIn) });
+    this.#decoder = decoder;
+    return value;
   }
 }
 

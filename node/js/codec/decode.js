@@ -58,7 +58,7 @@ export class Decoder extends Leaves {
     super(realm, platform, readIn);
   }
 
-  // The value of bytes, and where they say that it lies in a blob an error.
+  // The value of bytes, and where they say that it lies in a blob an error. What has thrown is not used again.
   decode(bytes, beside) {
     const version = open(bytes, this);
     const { at, v8 } = this.begin(version, beside);
@@ -80,26 +80,12 @@ export class Decoder extends Leaves {
     this.viewFlags = viewFlags;
     this.objectCount = 0;
     this.#depth = 0;
-    try {
-      const root = this.#whole();
-      this.#expectEnd();
-      return root;
-    } finally {
-      this.objects = cleared(this.objects, this.objectCount);
-      this.#forget();
-    }
-  }
-
-  // Objects that the frames would keep alive.
-  #forget() {
-    const frames = this.#frames;
-    if (frames.length > 256) frames.length = 256;
-    for (let i = 0; i < frames.length; i++) {
-      const frame = frames[i];
-      if (frame.object === undefined) break;
-      frame.object = undefined;
-      frame.name = undefined;
-    }
+    const root = this.#whole();
+    this.#expectEnd();
+    // Objects that would be kept alive.
+    this.objects = cleared(this.objects, this.objectCount);
+    if (this.#frames.length > 256) this.#frames.length = 256;
+    return root;
   }
 
   #expectEnd() {
@@ -116,6 +102,9 @@ export class Decoder extends Leaves {
       const frame = this.#frames[this.#depth - 1];
       got = this.#proceed(frame);
       if (got === OPENED) continue;
+      // Objects that would be kept alive.
+      frame.object = undefined;
+      frame.name = undefined;
       this.#depth -= 1;
       if (this.#depth === 0) return got;
       this.#accept(this.#frames[this.#depth - 1], got);

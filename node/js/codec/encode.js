@@ -63,34 +63,18 @@ export class Encoder extends Writer {
     this.tokens = [];
   }
 
-  // Encodes a value; its bytes are the first `at` of `bytes`, until the next one.
+  // Encodes a value; its bytes are the first `at` of `bytes`, until the next one. What has thrown is not used again.
   encode(value, version = USUAL) {
     this.begin(version);
     if (this.blobs.length > 0) this.blobs = [];
     if (this.tokens.length > 0) this.tokens = [];
-    this.#depth = 0;
-    try {
-      if (this.#value(value)) this.#inside();
-      this.end();
-    } finally {
-      this.#forget();
-    }
-  }
-
-  // Objects that would be kept alive.
-  #forget() {
+    if (this.#value(value)) this.#inside();
+    this.end();
+    // Objects that would be kept alive.
     this.#seen = cleared(this.#seen, this.#seenCount);
     this.#seenCount = 0;
     this.#numbers = undefined;
-    const frames = this.#frames;
-    if (frames.length > 256) frames.length = 256;
-    for (let i = 0; i < frames.length; i++) {
-      const frame = frames[i];
-      if (frame.object === undefined) break;
-      frame.object = undefined;
-      frame.list = undefined;
-      frame.pending = undefined;
-    }
+    if (this.#frames.length > 256) this.#frames.length = 256;
   }
 
   #inside() {
@@ -98,6 +82,9 @@ export class Encoder extends Writer {
       const frame = this.#frames[this.#depth - 1];
       // The container that was opened inside, if one was, is on top now.
       if (frame.kind === PROPERTIES ? this.#properties(frame) : this.#proceed(frame)) continue;
+      // Objects that would be kept alive.
+      frame.object = undefined;
+      frame.list = undefined;
       this.#depth -= 1;
     }
   }

@@ -20,6 +20,8 @@ export class Writer {
   constructor() {
     this.bytes = new Uint8Array(4096);
     this.at = 0;
+    // The versions whose headers stand in the bytes; 0 if none do.
+    this.headed = 0;
     this.version = USUAL;
     this.needed = LEAST;
     this.what = "a value";
@@ -31,31 +33,49 @@ export class Writer {
 
   // Begins a value with its headers, in these versions.
   begin(told) {
-    if (this.bytes.length > KEPT_MAX) this.bytes = new Uint8Array(4096);
-    const { bytes } = this;
+    if (this.headed !== told || this.bytes.length > KEPT_MAX) this.#head(told);
+    this.at = blinkOf(told) >= TRAILER_VERSION_MIN ? 17 : 4;
     this.version = told;
     this.needed = LEAST;
     this.what = "a value";
     this.readIn = 0;
     this.interfaces = "";
-    bytes[0] = tags.VERSION;
-    bytes[1] = blinkOf(told);
-    this.at = 2;
-    if (bytes[1] >= TRAILER_VERSION_MIN) {
-      bytes[2] = TRAILER_OFFSET;
-      for (let i = 3; i < 15; i++) bytes[i] = 0;
-      this.at = 15;
-    }
-    bytes[this.at++] = tags.VERSION;
-    bytes[this.at++] = v8Of(told);
   }
 
-  // Ends it. In the usual versions V8's is raised where something in the value needs that.
+  #head(told) {
+    if (this.bytes.length > KEPT_MAX) this.bytes = new Uint8Array(4096);
+    const { bytes } = this;
+    bytes[0] = tags.VERSION;
+    bytes[1] = blinkOf(told);
+    let at = 2;
+    if (bytes[1] >= TRAILER_VERSION_MIN) {
+      bytes[2] = TRAILER_OFFSET;
+      bytes.fill(0, 3, 15);
+      at = 15;
+    }
+    bytes[at] = tags.VERSION;
+    bytes[at + 1] = v8Of(told);
+    this.headed = told;
+  }
+
+  // Ends it. Most values need nothing at their ends.
   end() {
+    if (this.needed !== LEAST || this.interfaces !== "") this.#finish();
+  }
+
+  // In the usual versions V8's is raised where something in the value needs that.
+  #finish() {
     if (blinkOf(this.version) < TRAILER_VERSION_MIN) return;
-    if (v8Of(this.needed) > v8Of(this.version)) this.bytes[16] = v8Of(this.needed);
+    if (v8Of(this.needed) > v8Of(this.version)) {
+      this.headed = 0;
+      this.bytes[16] = v8Of(this.needed);
+    }
+    if (this.interfaces.length > 0) this.#trailer();
+  }
+
+  #trailer() {
     const count = this.interfaces.length;
-    if (count === 0) return;
+    this.headed = 0;
     this.room(5 + count);
     const { bytes, at } = this;
     big(bytes, 3, 8, at);

@@ -1,5 +1,6 @@
 // Answers of the native half, as the binding takes them (binding/README.md).
 import { ANSWER, CALL } from "./calls.js";
+import { OWN } from "./engine.js";
 import { readValue } from "./value.js";
 import { AGAIN } from "./wire.js";
 
@@ -30,7 +31,8 @@ export function deliver(loop, kind) {
     error = asException(engine.realm, thrown);
     result = undefined;
   }
-  engine.settle(number, error, result);
+  if (number < OWN) engine.link.complete(number, error, result);
+  else engine.settle(number, error);
 }
 
 function exception({ DOMException }, wire) {

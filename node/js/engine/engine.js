@@ -1,6 +1,6 @@
 // `Engine`: the binding's engine (binding/README.md) on the native half, for one factory.
 import { CALL } from "./calls.js";
-import { Clone, readValue } from "./value.js";
+import { readValue, writeValue } from "./value.js";
 import { AGAIN } from "./wire.js";
 
 // The bits of a range that the native half has beside the binding's: whether there is a bound.
@@ -33,8 +33,8 @@ export class Engine {
     this.own = new Map();
     // Requests that are not answered yet.
     this.left = 0;
-    this.clone = new Clone();
-    this.serialize = (value) => codec.encodeWith(value, undefined, this.clone.keep);
+    // A value goes to `put` at once or nowhere: so its bytes stay where the codec has written them.
+    this.serialize = (value) => codec.encoded(value);
     this.calls = calls(this);
   }
 
@@ -72,12 +72,8 @@ export class Engine {
     this.loop.answered();
   }
 
-  settle(number, error, result) {
+  settle(number, error) {
     const own = this.own.get(number);
-    if (own === undefined) {
-      this.link.complete(number, error, result);
-      return;
-    }
     this.own.delete(number);
     if (error === undefined) own.resolve();
     else own.reject(error);
@@ -119,7 +115,7 @@ export class Engine {
 }
 
 // The binding's numbers are counted from 0.
-const OWN = 2 ** 31;
+export const OWN = 2 ** 31;
 
 // What the loop and the native half have of an engine. They do not keep it: an engine is of a realm, and keeps all of that realm. Scripts do, by the factory, a
 // connection or what hangs on one, and so does a request that is not answered yet.
@@ -194,16 +190,6 @@ function calls(engine) {
     return (number, source, range, count, direction) => {
       beginRange(CALL.GET_ALL, number, source, range, parts, count ?? 0, DIRECTIONS[direction]);
       request();
-    };
-  }
-
-  // A value on its way, and then its blobs.
-  function store(clone, begin) {
-    begin();
-    const later = clone.write(engine, wire);
-    return () => {
-      request();
-      later?.();
     };
   }
 
@@ -294,9 +280,11 @@ function calls(engine) {
     deleteIndex: (handle, name) => named(CALL.DELETE_INDEX, handle, name),
     renameIndex: (handle, name) => named(CALL.RENAME_INDEX, handle, name),
     put(number, handle, clone, key, overwrite) {
-      const done = store(clone, () => wire.begin(CALL.PUT, number, handle, overwrite ? 1 : 0, key === undefined ? 0 : 1));
+      wire.begin(CALL.PUT, number, handle, overwrite ? 1 : 0, key === undefined ? 0 : 1);
+      const readBlobs = writeValue(engine, wire, clone);
       if (key !== undefined) wire.putKey(key);
-      done();
+      request();
+      readBlobs?.();
     },
     delete(number, handle, range) {
       beginRange(CALL.DELETE, number, handle, range);
@@ -353,7 +341,10 @@ function calls(engine) {
       return has === 0 ? undefined : readValue(engine, wire);
     },
     updateCursor(number, cursor, clone) {
-      store(clone, () => wire.begin(CALL.UPDATE, number, cursor))();
+      wire.begin(CALL.UPDATE, number, cursor);
+      const readBlobs = writeValue(engine, wire, clone);
+      request();
+      readBlobs?.();
     },
     deleteCursor(number, cursor) {
       wire.begin(CALL.DELETE_CURSOR, number, cursor);

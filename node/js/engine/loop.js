@@ -4,7 +4,7 @@
 // Several answers come in one turn of the runtime's loop, but no turn takes longer than TURN_MS.
 import { performance } from "node:perf_hooks";
 
-import { ANSWER, CALL } from "./calls.js";
+import { ANSWER } from "./calls.js";
 import { deliver } from "./deliver.js";
 import { afterMicrotasks, report, runMicrotasks, setImmediate } from "./runtime.js";
 import { Wire } from "./wire.js";
@@ -97,8 +97,7 @@ export class Loop {
     let isOver = false;
     try {
       for (let count = 1; ; count++) {
-        wire.begin(CALL.NEXT);
-        const kind = wire.ask();
+        const kind = wire.next();
         if (kind === ANSWER.NONE) break;
         if (kind < 0) continue;
         deliver(this, kind);

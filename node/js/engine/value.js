@@ -30,33 +30,16 @@ function readBlob({ realm }, wire, kind) {
   return storedBlob(realm, type, file, wire.slice().slice());
 }
 
-// Values to be stored: `serialize` gives one, which goes to `put` at once or nowhere. So the bytes stay where the codec has written them: nothing is encoded meanwhile.
-export class Clone {
-  constructor() {
-    this.bytes = undefined;
-    this.length = 0;
-    this.blobs = undefined;
-    this.tokens = undefined;
-    this.keep = (encoder) => {
-      this.bytes = encoder.bytes;
-      this.length = encoder.at;
-      this.blobs = encoder.blobs;
-      this.tokens = encoder.tokens;
-      return this;
-    };
-  }
-
-  // Writes it as the native half takes it. Gives what is to be done once it has been taken: blobs are read then.
-  write(engine, wire) {
-    const { bytes, length, blobs, tokens } = this;
-    const count = blobs.length + tokens.length;
-    wire.putU32(count);
-    const later = count === 0 ? undefined : writeObjects(engine, wire, blobs, tokens);
-    wire.putU32(length);
-    wire.putFirst(bytes, length);
-    this.bytes = this.blobs = this.tokens = undefined;
-    return later;
-  }
+// Writes the value that an encoder has encoded as the native half takes it. Gives what is to be done once it has been taken: blobs are read then.
+export function writeValue(engine, wire, encoder) {
+  const { blobs, tokens } = encoder;
+  const count = blobs.length + tokens.length;
+  wire.putU32(count);
+  const later = count === 0 ? undefined : writeObjects(engine, wire, blobs, tokens);
+  wire.putU32(encoder.at);
+  wire.putFirst(encoder.bytes, encoder.at);
+  engine.codec.reuse(encoder);
+  return later;
 }
 
 let lastContent = 0;

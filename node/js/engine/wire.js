@@ -4,6 +4,8 @@
 // Keys are in Chromium's form (docs/FORMAT.md, section 2), strings their length and units of UTF-16, lists a count and what is in them.
 import { Buffer } from "node:buffer";
 
+import { CALL } from "./calls.js";
+
 const BODY = 64;
 // What the memory has at first, and again after something large.
 const USUAL = 1 << 16;
@@ -78,6 +80,12 @@ export class Wire {
     words[5] = e;
     words[6] = f;
     this.at = BODY;
+  }
+
+  // Asks for the next answer. Gives its kind, or AGAIN.
+  next() {
+    this.words[0] = CALL.NEXT;
+    return this.ask();
   }
 
   // Does what was asked. Gives a number, or AGAIN; throws the exception that is the answer, made by `fail(name, message)`.
