@@ -59,8 +59,8 @@ export function cursor(binding) {
       }
     }
 
-    move(ask) {
-      place(this.request, ask);
+    move(call, a, b) {
+      place(this.request, call, this.handle, a, b);
       this.gotValue = false;
     }
 
@@ -68,14 +68,14 @@ export function cursor(binding) {
       if (count === 0) throw new TypeError("A count argument with value 0 (zero) was supplied, must be greater than 0.");
       this.requireUsable("advance");
       this.requireValue("advance");
-      this.move((number) => this.link.engine.advanceCursor(number, this.handle, count));
+      this.move(this.link.engine.advanceCursor, count);
     }
 
     continue(key) {
       this.requireUsable("continue");
       this.requireValue("continue");
       const given = key === undefined || key === null ? undefined : toKey(key);
-      this.move((number) => this.link.engine.continueCursor(number, this.handle, given));
+      this.move(this.link.engine.continueCursor, given);
     }
 
     continuePrimaryKey(key, primaryKey) {
@@ -86,7 +86,7 @@ export function cursor(binding) {
       this.requireValue("continuePrimaryKey");
       const to = toKey(key);
       const primary = toKey(primaryKey);
-      this.move((number) => this.link.engine.continueCursorPrimaryKey(number, this.handle, to, primary));
+      this.move(this.link.engine.continueCursorPrimaryKey, to, primary);
     }
 
     requireWritable(what) {
@@ -99,21 +99,20 @@ export function cursor(binding) {
       if (!this.withValue) throw domException("InvalidStateError", what + ": The cursor is a key cursor.");
     }
 
-    write(ask) {
+    write(call, clone) {
       const request = new RequestState(this.wrapper, this.transaction);
       new IDBRequest(INTERNAL, request);
-      return place(request, ask);
+      return place(request, call, this.handle, clone);
     }
 
     update(value) {
       this.requireWritable("update");
-      const clone = this.transaction.whileInactive(() => this.link.serialize(value));
-      return this.write((number) => this.link.engine.updateCursor(number, this.handle, clone));
+      return this.write(this.link.engine.updateCursor, this.transaction.serialize(value));
     }
 
     delete() {
       this.requireWritable("delete");
-      return this.write((number) => this.link.engine.deleteCursor(number, this.handle));
+      return this.write(this.link.engine.deleteCursor);
     }
   }
   setApart(CursorState);

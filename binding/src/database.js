@@ -17,6 +17,8 @@ export function database(binding) {
   class DatabaseState extends EventTargetState {
     constructor(link, connection, name, version) {
       super();
+      this.wrapper = null;
+      this.listeners = null;
       this.link = link;
       this.connection = connection;
       link.releaseWhenCollected(this, connection);

@@ -158,14 +158,14 @@ export function event(binding) {
   // In a runtime that has events of its own, ours are of its class, with our members: what an event's state is, its dispatch decides. Its
   // `isTrusted` is the runtime's, an own property that cannot be changed.
   function onRuntime(RuntimeEvent) {
-    class Event extends RuntimeEvent {
+    return class Event extends RuntimeEvent {
       constructor(type, init = undefined) {
         const state = type === INTERNAL ? init : stateOfInit(type, init);
-        super(state.type, { bubbles: state.bubbles, cancelable: state.cancelable, composed: state.composed });
+        // It has the members of a dictionary for events.
+        super(state.type, state);
         stamp(this, state);
       }
-    }
-    return Event;
+    };
   }
 
   const { runtime } = binding;

@@ -4,8 +4,9 @@ export function link(binding) {
   const { list, onCollected, OwnMap, setApart } = binding.builtIns;
 
   class Link {
+    // By number. A place that is free has the number of the one that is free next.
     #waiting = list();
-    #free = list();
+    #free = 0;
     #watching = new OwnMap();
     #last = 0;
 
@@ -23,12 +24,8 @@ export function link(binding) {
     // The number under which the engine answers once: `answer(error, result)`, called from a task. Then another gets it.
     expect(answerer) {
       const waiting = this.#waiting;
-      const free = this.#free;
-      let number = waiting.length;
-      if (free.length > 0) {
-        number = free[free.length - 1];
-        free.length -= 1;
-      }
+      const number = this.#free;
+      this.#free = number < waiting.length ? waiting[number] : number + 1;
       waiting[number] = answerer;
       return number;
     }
@@ -36,8 +33,8 @@ export function link(binding) {
     // Frees the number of a request that the engine has answered or will not answer, and returns the answerer.
     settle(number) {
       const answerer = this.#waiting[number];
-      this.#waiting[number] = undefined;
-      this.#free[this.#free.length] = number;
+      this.#waiting[number] = this.#free;
+      this.#free = number;
       return answerer;
     }
 

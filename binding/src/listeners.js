@@ -35,9 +35,6 @@ export function listeners(binding) {
       this.last = null;
       this.order = 0;
       this.count = 0;
-      // Those that were removed and are linked still.
-      this.removed = 0;
-      this.index = null;
     }
 
     add(listener) {
@@ -47,6 +44,7 @@ export function listeners(binding) {
       else this.last.next = listener;
       this.last = listener;
       this.count += 1;
+      if (listener.capture) this.capturing += 1;
       if (this.index !== null) this.put(listener);
       else if (this.count >= INDEXED_FROM) this.makeIndex();
     }
@@ -55,6 +53,7 @@ export function listeners(binding) {
       if (listener.removed) return;
       listener.removed = true;
       this.count -= 1;
+      if (listener.capture) this.capturing -= 1;
       this.removed += 1;
       if (this.index !== null) this.takeOut(listener);
       if (this.removed > this.count) this.sweep();
@@ -118,6 +117,8 @@ export function listeners(binding) {
     }
   }
   setApart(Listeners);
+  // What few have: so many that capture, so many that were removed and are linked still, an index.
+  Object.assign(Listeners.prototype, { capturing: 0, removed: 0, index: null });
 
   return { Listener, Listeners };
 }

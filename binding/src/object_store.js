@@ -57,19 +57,19 @@ export function objectStore(binding) {
         throw domException("DataError", what + ": The object store uses out-of-line keys and the key parameter was not provided.");
       }
       const given = key === undefined ? undefined : toKey(key);
-      const clone = this.transaction.whileInactive(() => this.link.serialize(value));
-      return this.request((number) => this.link.engine.put(number, this.handle, clone, given, overwrite));
+      const clone = this.transaction.serialize(value);
+      return this.request(this.link.engine.put, clone, given, overwrite);
     }
 
     delete(query) {
       this.requireWritable("delete");
       const range = toRange(query, true);
-      return this.request((number) => this.link.engine.delete(number, this.handle, range));
+      return this.request(this.link.engine.delete, range);
     }
 
     clear() {
       this.requireWritable("clear");
-      return this.request((number) => this.link.engine.clear(number, this.handle));
+      return this.request(this.link.engine.clear);
     }
 
     requireUpgrade(what) {

@@ -2,7 +2,7 @@
 export function openRequest(binding) {
   const { checkConstructor, exposeInterface, INTERNAL } = binding.internals;
   const { createEvent } = binding.event;
-  const { defineHandlers } = binding.eventTarget;
+  const { defineHandlers, dispatch } = binding.eventTarget;
   const { createVersionChangeEvent } = binding.versionChangeEvent;
   const { createDatabase } = binding.database;
   const { createTransaction } = binding.transaction;
@@ -22,7 +22,7 @@ export function openRequest(binding) {
     }
 
     blocked(oldVersion, newVersion) {
-      this.fire(createVersionChangeEvent("blocked", oldVersion, newVersion));
+      dispatch(this, createVersionChangeEvent("blocked", oldVersion, newVersion), true);
     }
 
     upgrade(connection, handle, name, oldVersion, newVersion) {
@@ -34,7 +34,7 @@ export function openRequest(binding) {
       this.done = true;
       transaction.begin();
       const event = createVersionChangeEvent("upgradeneeded", oldVersion, newVersion);
-      this.fire(event);
+      dispatch(this, event, true);
       transaction.afterUpgradeNeeded(event);
     }
 
@@ -55,11 +55,11 @@ export function openRequest(binding) {
         this.database ??= createDatabase(this.link, connection, name, version);
         this.result = this.database.wrapper;
         this.error = null;
-        this.fire(createEvent("success", false, false));
+        dispatch(this, createEvent("success", false, false), true);
       } else {
         this.result = undefined;
         this.error = error;
-        this.fire(createEvent("error", true, true));
+        dispatch(this, createEvent("error", true, true), true);
       }
     }
 
@@ -68,10 +68,10 @@ export function openRequest(binding) {
       this.done = true;
       if (error === undefined) {
         this.result = undefined;
-        this.fire(createVersionChangeEvent("success", oldVersion, null));
+        dispatch(this, createVersionChangeEvent("success", oldVersion, null), true);
       } else {
         this.error = error;
-        this.fire(createEvent("error", true, true));
+        dispatch(this, createEvent("error", true, true), true);
       }
     }
   }

@@ -2,22 +2,22 @@
 export function request(binding) {
   const { checkConstructor, domException, exposeInterface, stateOf } = binding.internals;
   const { createEvent } = binding.event;
-  const { adopt, defineHandlers, dispatch, EventTarget, EventTargetState, inherit } = binding.eventTarget;
+  const { adopt, defineHandlers, EventTarget, EventTargetState, inherit } = binding.eventTarget;
 
-  // Makes a request of a transaction: `ask` gets its number and may throw.
-  function place(request, ask) {
+  // Makes a request of a transaction by a function of the engine's, which gets its number and what follows.
+  function place(request, call, a, b, c, d) {
     const { transaction } = request;
-    const { link } = transaction;
-    const number = link.expect(request);
-    try {
-      if (transaction.ask(() => (ask(number), true)) === undefined) {
+    if (!transaction.lost) {
+      const { link } = transaction;
+      const number = link.expect(request);
+      try {
+        call(number, a, b, c, d);
+      } catch (error) {
         link.settle(number);
-        transaction.refused[transaction.refused.length] = request;
+        transaction.refuse(error);
       }
-    } catch (error) {
-      link.settle(number);
-      throw error;
     }
+    if (transaction.lost) transaction.refused[transaction.refused.length] = request;
     request.done = false;
     request.result = undefined;
     request.error = null;
@@ -28,6 +28,8 @@ export function request(binding) {
   class RequestState extends EventTargetState {
     constructor(source, transaction, convert = undefined) {
       super();
+      this.wrapper = null;
+      this.listeners = null;
       // The wrapper of an object store, index or cursor, or null.
       this.source = source;
       this.transaction = transaction;
@@ -52,16 +54,13 @@ export function request(binding) {
       }
       if (error === undefined) {
         this.result = this.convert === undefined ? result : this.convert(result);
-        transaction.succeed(this, createEvent("success", false, false));
+        transaction.fire(this, createEvent("success", false, false));
+        transaction.commitIfDone();
       } else {
         this.result = undefined;
         this.error = error;
         transaction.fail(this, createEvent("error", true, true));
       }
-    }
-
-    fire(event) {
-      return dispatch(this, event, true);
     }
   }
 

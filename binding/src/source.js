@@ -34,16 +34,16 @@ export function source(binding) {
       }
     }
 
-    request(ask, convert = undefined) {
-      const request = new RequestState(this.wrapper, this.transaction, convert);
+    // A request by a function of the engine's, which gets what follows.
+    request(call, a, b, c) {
+      const request = new RequestState(this.wrapper, this.transaction);
       new IDBRequest(INTERNAL, request);
-      return place(request, ask);
+      return place(request, call, this.handle, a, b, c);
     }
 
-    read(what, query, nullDisallowed, engineCall) {
+    read(what, query, nullDisallowed, call) {
       this.requireUsable(what);
-      const range = toRange(query, nullDisallowed);
-      return this.request((number) => engineCall(number, this.handle, range));
+      return this.request(call, toRange(query, nullDisallowed));
     }
 
     get(query) {
@@ -66,12 +66,10 @@ export function source(binding) {
       }
       this.requireUsable(what);
       const range = toRange(options.query, false);
-      const convert = what === "getAllRecords" ? toRecords : undefined;
-      const limit = options.count;
-      return this.request(
-        (number) => this.link.engine[what](number, this.handle, range, limit, options.direction),
-        convert,
-      );
+      const request = new RequestState(this.wrapper, this.transaction);
+      new IDBRequest(INTERNAL, request);
+      if (what === "getAllRecords") request.convert = toRecords;
+      return place(request, this.link.engine[what], this.handle, range, options.count, options.direction);
     }
 
     openCursor(what, query, direction, withValue) {
@@ -81,9 +79,7 @@ export function source(binding) {
       new IDBRequest(INTERNAL, request);
       const cursor = createCursor(this, request, direction, withValue);
       request.convert = (handle) => cursor.moved(handle);
-      return place(request, (number) =>
-        this.link.engine.openCursor(number, this.handle, range, direction, withValue),
-      );
+      return place(request, this.link.engine.openCursor, this.handle, range, direction, withValue);
     }
   }
   setApart(SourceState);

@@ -15,6 +15,8 @@ export function transaction(binding) {
   class TransactionState extends EventTargetState {
     constructor(database, handle, mode, scope, durability) {
       super();
+      this.wrapper = null;
+      this.listeners = null;
       this.database = database;
       this.link = database.link;
       this.handle = handle;
@@ -71,12 +73,16 @@ export function transaction(binding) {
       try {
         return call();
       } catch (error) {
-        const name = nameOf(error);
-        const isRefusal = name === "InvalidStateError" || name === "TransactionInactiveError";
-        if (!isRefusal || this.state !== "active") throw error;
-        this.lost = true;
-        return undefined;
+        return this.refuse(error);
       }
+    }
+
+    // What the engine has thrown is thrown on, unless it says no more than that the engine has ended the transaction.
+    refuse(error) {
+      const name = nameOf(error);
+      const isRefusal = name === "InvalidStateError" || name === "TransactionInactiveError";
+      if (!isRefusal || this.state !== "active") throw error;
+      this.lost = true;
     }
 
     requireActive(what) {
@@ -86,14 +92,22 @@ export function transaction(binding) {
       }
     }
 
-    // Between the steps of placing a request, script may run: not as part of this transaction.
-    whileInactive(run) {
+    // Clones a value. Its getters run meanwhile: not as part of this transaction. V8 compiles what a `finally` stands around for several times as long.
+    serialize(value) {
       this.state = "inactive";
+      let clone;
       try {
-        return run();
-      } finally {
-        if (this.state === "inactive") this.state = "active";
+        clone = this.link.serialize(value);
+      } catch (error) {
+        this.reactivate();
+        throw error;
       }
+      this.reactivate();
+      return clone;
+    }
+
+    reactivate() {
+      if (this.state === "inactive") this.state = "active";
     }
 
     deactivateAfterCreation() {
@@ -112,8 +126,8 @@ export function transaction(binding) {
 
     // Dispatches an event of one of its requests. Returns whether the default action is to follow: no listener has prevented it or thrown.
     fire(request, event) {
-      if (this.state === "inactive") this.state = "active";
-      const notPrevented = request.fire(event);
+      this.reactivate();
+      const notPrevented = dispatch(request, event, true);
       if (this.state === "active") {
         this.state = "inactive";
         if (peek(event).listenersThrew) {
@@ -122,11 +136,6 @@ export function transaction(binding) {
         }
       }
       return notPrevented;
-    }
-
-    succeed(request, event) {
-      this.fire(request, event);
-      this.commitIfDone();
     }
 
     fail(request, event) {
