@@ -1,6 +1,6 @@
 // Built-ins of a realm as they are before any script runs, and what is made of them. A script can replace what hangs on global objects and
 // prototypes: the binding calls none of that, and goes through no iterator.
-const { apply } = Reflect;
+const { apply, construct } = Reflect;
 const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, setPrototypeOf } = Object;
 const { isFinite, MAX_SAFE_INTEGER } = Number;
 const { trunc } = Math;
@@ -67,7 +67,7 @@ export function builtIns(global) {
 
   return {
     realm: global, DOMException, Promise: PromiseOf, TypeError, Map, Number: NumberOf, String: StringOf, BigInt: BigIntOf,
-    apply, defineProperty, getOwnPropertyDescriptor, isFinite, MAX_SAFE_INTEGER, trunc, asUintN, isArray, iterator,
+    apply, construct, defineProperty, getOwnPropertyDescriptor, isFinite, MAX_SAFE_INTEGER, trunc, asUintN, isArray, iterator,
     list, append, copyOf, newArray, newObject, includes, setApart, OwnMap, onCollected, matches, codeUnitAt, partOf, nameOf, messageOf,
   };
 }

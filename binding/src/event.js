@@ -1,7 +1,7 @@
 // Event (DOM, 2.2).
 export function event(binding) {
   const { append, defineProperty, newArray, setApart } = binding.builtIns;
-  const { exposeInterface, INTERNAL, requireArguments, stamp, stateOf, withMembers } = binding.internals;
+  const { exposeInterface, INTERNAL, peek, requireArguments, stamp, stateOf, withMembers } = binding.internals;
   const { host } = binding;
   const { toDictionary, toDOMString } = binding.webidl;
 
@@ -12,10 +12,12 @@ export function event(binding) {
   const PHASES = { NONE, CAPTURING_PHASE, AT_TARGET, BUBBLING_PHASE };
 
   class EventState {
-    constructor(type, bubbles, cancelable) {
+    // `versions` is what an event of a change of versions has more: a state of one shape is compiled once.
+    constructor(type, bubbles, cancelable, versions = null) {
       this.type = type;
       this.bubbles = bubbles;
       this.cancelable = cancelable;
+      this.versions = versions;
       this.timeStamp = host.now();
     }
 
@@ -30,7 +32,6 @@ export function event(binding) {
     target: null,
     currentTarget: null,
     phase: NONE,
-    path: null,
     initialized: true,
     trusted: false,
     dispatching: false,
@@ -91,7 +92,7 @@ export function event(binding) {
     composedPath() {
       const state = stateOf(this, EventState);
       const path = newArray();
-      for (let i = 0; i < (state.path?.length ?? 0); i++) append(path, state.path[i].wrapper);
+      for (let one = state.dispatching ? peek(state.target) : null; one !== null; one = one.eventParent) append(path, one.wrapper);
       return path;
     }
     get eventPhase() {

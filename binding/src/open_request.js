@@ -1,18 +1,20 @@
 // IDBOpenDBRequest (specification, 4.1) and the course of opening and deleting (5.1, 5.7, 5.8).
 export function openRequest(binding) {
+  const { construct, setApart } = binding.builtIns;
   const { checkConstructor, exposeInterface, INTERNAL } = binding.internals;
   const { createEvent } = binding.event;
-  const { defineHandlers, dispatch } = binding.eventTarget;
+  const { adopt, defineHandlers, dispatch, EventTarget } = binding.eventTarget;
   const { createVersionChangeEvent } = binding.versionChangeEvent;
   const { createDatabase } = binding.database;
   const { createTransaction } = binding.transaction;
   const { IDBRequest, RequestState } = binding.request;
 
-  class OpenRequestState extends RequestState {
+  // What is on its way to the result of a request. The request's state is as those of all others: V8 would throw away what it has compiled for those.
+  class Opening {
     constructor(link) {
-      super(null, null);
       this.link = link;
-      this.number = 0;
+      this.number = link.watch(this);
+      this.request = new RequestState(null, null, this);
       this.database = null;
     }
 
@@ -22,57 +24,69 @@ export function openRequest(binding) {
     }
 
     blocked(oldVersion, newVersion) {
-      dispatch(this, createVersionChangeEvent("blocked", oldVersion, newVersion), true);
+      dispatch(this.request, createVersionChangeEvent("blocked", oldVersion, newVersion), true);
     }
 
     upgrade(connection, handle, name, oldVersion, newVersion) {
+      const { request } = this;
       this.database = createDatabase(this.link, connection, name, newVersion);
       const transaction = createTransaction(this.database, handle, "versionchange", null, "default");
       transaction.upgrades(this, oldVersion);
-      this.result = this.database.wrapper;
-      this.transaction = transaction;
-      this.done = true;
+      request.result = this.database.wrapper;
+      request.transaction = transaction;
+      request.done = true;
       transaction.begin();
       const event = createVersionChangeEvent("upgradeneeded", oldVersion, newVersion);
-      dispatch(this, event, true);
+      dispatch(request, event, true);
       transaction.afterUpgradeNeeded(event);
     }
 
     // The upgrade's transaction has ended.
     upgraded(aborted) {
-      this.transaction = null;
+      const { request } = this;
+      request.transaction = null;
       if (aborted) {
-        this.result = undefined;
-        this.done = false;
+        request.result = undefined;
+        request.done = false;
       }
     }
 
     opened(error, connection, name, version) {
+      const { request } = this;
       this.link.unwatch(this.number);
-      this.transaction = null;
-      this.done = true;
+      request.transaction = null;
+      request.done = true;
       if (error === undefined) {
         this.database ??= createDatabase(this.link, connection, name, version);
-        this.result = this.database.wrapper;
-        this.error = null;
-        dispatch(this, createEvent("success", false, false), true);
+        request.result = this.database.wrapper;
+        request.error = null;
+        dispatch(request, createEvent("success", false, false), true);
       } else {
-        this.result = undefined;
-        this.error = error;
-        dispatch(this, createEvent("error", true, true), true);
+        request.result = undefined;
+        request.error = error;
+        dispatch(request, createEvent("error", true, true), true);
       }
     }
 
     deleted(error, oldVersion) {
+      const { request } = this;
       this.link.unwatch(this.number);
-      this.done = true;
+      request.done = true;
       if (error === undefined) {
-        this.result = undefined;
-        dispatch(this, createVersionChangeEvent("success", oldVersion, null), true);
+        request.result = undefined;
+        dispatch(request, createVersionChangeEvent("success", oldVersion, null), true);
       } else {
-        this.error = error;
-        dispatch(this, createEvent("error", true, true), true);
+        request.error = error;
+        dispatch(request, createEvent("error", true, true), true);
       }
+    }
+  }
+  setApart(Opening);
+
+  // States of requests that open or delete, for the brand check.
+  class OpenRequestState {
+    static [Symbol.hasInstance](state) {
+      return state instanceof RequestState && state.opening !== null;
     }
   }
 
@@ -86,15 +100,17 @@ export function openRequest(binding) {
   defineHandlers(IDBOpenDBRequest, OpenRequestState, ["blocked", "upgradeneeded"]);
 
   function createOpenRequest(link, ask) {
-    const state = new OpenRequestState(link);
-    state.number = link.watch(state);
+    const { number, request } = new Opening(link);
     try {
-      ask(state.number);
+      ask(number);
     } catch (error) {
-      link.unwatch(state.number);
+      link.unwatch(number);
       throw error;
     }
-    return new IDBOpenDBRequest(INTERNAL, state);
+    // Not by the constructor of all requests, as above.
+    const wrapper = construct(EventTarget, [INTERNAL, request], IDBOpenDBRequest);
+    adopt(wrapper, request);
+    return wrapper;
   }
 
   return { IDBOpenDBRequest, createOpenRequest };

@@ -26,7 +26,7 @@ export function request(binding) {
   }
 
   class RequestState extends EventTargetState {
-    constructor(source, transaction, convert = undefined) {
+    constructor(source, transaction, opening = null) {
       super();
       this.wrapper = null;
       this.listeners = null;
@@ -37,7 +37,9 @@ export function request(binding) {
       this.result = undefined;
       this.error = null;
       // Makes the result of what the engine answers.
-      this.convert = convert;
+      this.convert = undefined;
+      // Of a request to open or delete, what is on its way.
+      this.opening = opening;
     }
 
     get eventParent() {

@@ -43,7 +43,7 @@ export function transaction(binding) {
       this.stores = new OwnMap();
       // All that were ever handed out, for what an abort reverts.
       this.handedOut = list();
-      this.openRequest = null;
+      this.opening = null;
       this.oldVersion = 0;
     }
 
@@ -59,8 +59,8 @@ export function transaction(binding) {
       atEndOfCheckpoint(this);
     }
 
-    upgrades(openRequest, oldVersion) {
-      this.openRequest = openRequest;
+    upgrades(opening, oldVersion) {
+      this.opening = opening;
       this.oldVersion = oldVersion;
       this.names = this.originalNames = this.database.storeNames();
       this.database.upgrade = this;
@@ -165,7 +165,7 @@ export function transaction(binding) {
 
     // What an aborted upgrade had changed is as before.
     revert() {
-      if (this.openRequest === null) return;
+      if (this.opening === null) return;
       this.database.version = this.oldVersion;
       this.names = this.originalNames;
       for (let i = 0; i < this.handedOut.length; i++) this.handedOut[i].revert();
@@ -183,11 +183,11 @@ export function transaction(binding) {
         this.refused = list();
         for (let i = 0; i < refused.length; i++) refused[i].answer();
       }
-      if (this.openRequest !== null) this.database.upgrade = null;
+      if (this.opening !== null) this.database.upgrade = null;
       const event = this.aborted ? createEvent("abort", true, false) : createEvent("complete", false, false);
-      const { openRequest } = this;
+      const { opening } = this;
       dispatch(this, event, true);
-      if (openRequest !== null) openRequest.upgraded(this.aborted);
+      if (opening !== null) opening.upgraded(this.aborted);
     }
 
     remember(store) {

@@ -6,11 +6,10 @@ export function versionChangeEvent(binding) {
   const { Base, first, second, adopt, inherit } = extended;
   const { toDictionary, toDOMString } = binding.webidl;
 
-  class VersionChangeState extends EventState {
-    constructor(type, bubbles, cancelable, oldVersion, newVersion) {
-      super(type, bubbles, cancelable);
-      this.oldVersion = oldVersion;
-      this.newVersion = newVersion;
+  // States of these events, for the brand check.
+  class VersionChangeState {
+    static [Symbol.hasInstance](state) {
+      return state instanceof EventState && state.versions !== null;
     }
   }
 
@@ -36,22 +35,22 @@ export function versionChangeEvent(binding) {
       const composed = !!options.composed;
       const newVersion = options.newVersion === undefined || options.newVersion === null ? null : toVersion(options.newVersion);
       const oldVersion = options.oldVersion === undefined ? 0 : toVersion(options.oldVersion);
-      const state = new VersionChangeState(name, bubbles, cancelable, oldVersion, newVersion);
+      const state = new EventState(name, bubbles, cancelable, { __proto__: null, oldVersion, newVersion });
       state.composed = composed;
       super(first(state), second(state));
       adopt(this, state);
     }
     get oldVersion() {
-      return stateOf(this, VersionChangeState).oldVersion;
+      return stateOf(this, VersionChangeState).versions.oldVersion;
     }
     get newVersion() {
-      return stateOf(this, VersionChangeState).newVersion;
+      return stateOf(this, VersionChangeState).versions.newVersion;
     }
   }
   exposeInterface(inherit(IDBVersionChangeEvent), "IDBVersionChangeEvent");
 
   function createVersionChangeEvent(type, oldVersion, newVersion) {
-    const state = new VersionChangeState(type, false, false, oldVersion, newVersion);
+    const state = new EventState(type, false, false, { __proto__: null, oldVersion, newVersion });
     state.trusted = true;
     return new IDBVersionChangeEvent(INTERNAL, state);
   }

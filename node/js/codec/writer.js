@@ -5,8 +5,6 @@ import { blinkOf, fits, greater, LEAST, lesser, USUAL, v8Of, version } from "./n
 import * as tags from "./tags.js";
 import { isLatin1, putLatin1, putUtf16, toUtf8 } from "./text.js";
 
-const eight = new Uint8Array(8);
-const double = new Float64Array(eight.buffer);
 const TRAILER = 0xa0;
 // V8's small integers, in builds with compressed pointers.
 const SMALL_MAX = 2 ** 30 - 1;
@@ -18,7 +16,7 @@ export const isSmall = (number) => (number | 0) === number && number >= SMALL_MI
 
 export class Writer {
   constructor() {
-    this.bytes = new Uint8Array(4096);
+    this.take(new Uint8Array(4096));
     this.at = 0;
     // The versions whose headers stand in the bytes; 0 if none do.
     this.headed = 0;
@@ -29,6 +27,12 @@ export class Writer {
     this.readIn = 0;
     // Tags of Blink's objects, as letters, each once, in the order of first appearance.
     this.interfaces = "";
+  }
+
+  // What is written to.
+  take(bytes) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer);
   }
 
   // Begins a value with its headers, in these versions.
@@ -43,7 +47,7 @@ export class Writer {
   }
 
   #head(told) {
-    if (this.bytes.length > KEPT_MAX) this.bytes = new Uint8Array(4096);
+    if (this.bytes.length > KEPT_MAX) this.take(new Uint8Array(4096));
     const { bytes } = this;
     bytes[0] = tags.VERSION;
     bytes[1] = blinkOf(told);
@@ -101,7 +105,7 @@ export class Writer {
     if (least <= this.bytes.length) return;
     const grown = new Uint8Array(Math.max(least, 2 * this.bytes.length));
     grown.set(this.bytes.subarray(0, this.at));
-    this.bytes = grown;
+    this.take(grown);
   }
 
   byte(byte) {
@@ -136,10 +140,8 @@ export class Writer {
 
   f64(number) {
     this.room(8);
-    const { bytes, at } = this;
-    double[0] = number;
-    for (let i = 0; i < 8; i++) bytes[at + i] = eight[i];
-    this.at = at + 8;
+    this.view.setFloat64(this.at, number, true);
+    this.at += 8;
   }
 
   // A number with its tag: an integer where V8 has one, else a double.

@@ -24,7 +24,7 @@ export function addInspection(interfaces, placeOf) {
     IDBCursor: cursorOf,
     IDBCursorWithValue: (state) => ({ ...cursorOf(state), ...at(state, "value", "cursorValue") }),
     IDBRecord: ({ key, primaryKey, value }) => ({ key, primaryKey, value }),
-    IDBVersionChangeEvent: ({ type, oldVersion, newVersion }) => ({ type, oldVersion, newVersion }),
+    IDBVersionChangeEvent: ({ type, versions }) => ({ type, oldVersion: versions.oldVersion, newVersion: versions.newVersion }),
   };
   for (const name of Object.keys(shown)) define(interfaces[name].prototype, name, shown[name]);
 }
