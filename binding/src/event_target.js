@@ -33,14 +33,15 @@ export function eventTarget(binding) {
 
     setHandler(type, value) {
       const callback = toCallback(value);
-      const known = this.listeners?.findHandler(type);
+      this.listeners ??= new Listeners();
+      const known = this.listeners.findHandler(type);
       if (known !== undefined) {
         if (callback === null) this.listeners.remove(known);
         else known.callback = callback;
       } else if (callback !== null) {
         const listener = new Listener(type, callback);
         listener.handler = true;
-        this.add(listener);
+        this.listeners.add(listener);
       }
     }
   }

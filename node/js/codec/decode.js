@@ -80,25 +80,8 @@ export class Decoder extends Leaves {
     this.viewFlags = viewFlags;
     this.objectCount = 0;
     this.#depth = 0;
-    const root = this.#whole();
-    this.#expectEnd();
-    // Objects that would be kept alive.
-    this.objects = cleared(this.objects, this.objectCount);
-    if (this.#frames.length > 256) this.#frames.length = 256;
-    return root;
-  }
-
-  #expectEnd() {
-    const { bytes, end } = this;
-    for (let { at } = this; at < end; at++) {
-      if (bytes[at] !== tags.PADDING) throw new CodecError("Trailing", at, "value", end - at);
-    }
-  }
-
-  #whole() {
     let got = this.#value(this.tag());
-    if (got !== OPENED) return got;
-    for (;;) {
+    while (this.#depth > 0) {
       const frame = this.#frames[this.#depth - 1];
       got = this.#proceed(frame);
       if (got === OPENED) continue;
@@ -106,8 +89,18 @@ export class Decoder extends Leaves {
       frame.object = undefined;
       frame.name = undefined;
       this.#depth -= 1;
-      if (this.#depth === 0) return got;
-      this.#accept(this.#frames[this.#depth - 1], got);
+      if (this.#depth > 0) this.#accept(this.#frames[this.#depth - 1], got);
+    }
+    this.#expectEnd();
+    this.objects = cleared(this.objects, this.objectCount);
+    if (this.#frames.length > 256) this.#frames.length = 256;
+    return got;
+  }
+
+  #expectEnd() {
+    const { bytes, end } = this;
+    for (let { at } = this; at < end; at++) {
+      if (bytes[at] !== tags.PADDING) throw new CodecError("Trailing", at, "value", end - at);
     }
   }
 

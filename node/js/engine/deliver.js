@@ -24,12 +24,10 @@ export function deliver(loop, kind) {
   let error;
   let result;
   try {
-    if (kind === ANSWER.FAILED) error = exception(engine.realm, wire);
-    else result = resultOf(engine, wire, kind);
+    result = RESULTS[kind](engine, wire);
   } catch (thrown) {
-    // The value could not be made: the request has failed with that.
+    // It has failed, or its value could not be made.
     error = asException(engine.realm, thrown);
-    result = undefined;
   }
   if (number < OWN) engine.link.complete(number, error, result);
   else engine.settle(number, error);
@@ -45,31 +43,27 @@ function asException({ DOMException }, thrown) {
   return thrown instanceof DOMException ? thrown : new DOMException(String(thrown?.message ?? thrown), "UnknownError");
 }
 
-function resultOf(engine, wire, kind) {
-  switch (kind) {
-    case ANSWER.KEY:
-      return wire.key(engine.realm);
-    case ANSWER.VALUE:
-      return readValue(engine, wire);
-    case ANSWER.NUMBER:
-      return wire.number();
-    case ANSWER.LIST:
-      return list(engine, wire);
-    case ANSWER.CURSOR:
-      return wire.words[3] === 0 ? null : wire.words[4];
-    case ANSWER.CHANGES:
-      return batch(engine, wire);
-    case ANSWER.DATABASES: {
-      const found = engine.realm.newArray();
-      for (let left = wire.u32(); left > 0; left--) {
-        const version = wire.number();
-        engine.realm.append(found, [wire.string(), version]);
-      }
-      return found;
-    }
-    default:
-      return undefined;
+// What makes the result of an answer, by its kind.
+const RESULTS = [];
+RESULTS[ANSWER.NOTHING] = () => undefined;
+RESULTS[ANSWER.FAILED] = ({ realm }, wire) => {
+  throw exception(realm, wire);
+};
+RESULTS[ANSWER.KEY] = ({ realm }, wire) => wire.key(realm);
+RESULTS[ANSWER.VALUE] = readValue;
+RESULTS[ANSWER.NUMBER] = (engine, wire) => wire.number();
+RESULTS[ANSWER.LIST] = list;
+RESULTS[ANSWER.CURSOR] = (engine, { words }) => (words[3] === 0 ? null : words[4]);
+RESULTS[ANSWER.DATABASES] = databases;
+RESULTS[ANSWER.CHANGES] = batch;
+
+function databases({ realm }, wire) {
+  const found = realm.newArray();
+  for (let left = wire.u32(); left > 0; left--) {
+    const version = wire.number();
+    realm.append(found, [wire.string(), version]);
   }
+  return found;
 }
 
 // All records of a list, of which the memory has some at a time.

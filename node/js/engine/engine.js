@@ -34,7 +34,7 @@ export class Engine {
     // Requests that are not answered yet.
     this.left = 0;
     // A value goes to `put` at once or nowhere: so its bytes stay where the codec has written them.
-    this.serialize = (value) => codec.encoded(value);
+    this.serialize = codec.encoded.bind(codec);
     this.calls = calls(this);
   }
 

@@ -83,10 +83,18 @@ export class Loop {
     try {
       runMicrotasks();
     } catch (error) {
-      if (this.#hasThrown) report(error);
-      else [this.#hasThrown, this.#thrown] = [true, error];
+      this.#keep(error);
     }
-    this.#cleanUp();
+    if (this.#cleanups.length > 0) this.#cleanUp();
+  }
+
+  #keep(error) {
+    if (this.#hasThrown) {
+      report(error);
+      return;
+    }
+    this.#hasThrown = true;
+    this.#thrown = error;
   }
 
   #run() {
@@ -123,7 +131,8 @@ export class Loop {
     }
     if (this.#hasThrown) {
       const error = this.#thrown;
-      [this.#hasThrown, this.#thrown] = [false, undefined];
+      this.#hasThrown = false;
+      this.#thrown = undefined;
       throw error;
     }
   }
