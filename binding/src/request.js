@@ -56,8 +56,7 @@ export function request(binding) {
       }
       if (error === undefined) {
         this.result = this.convert === undefined ? result : this.convert(result);
-        transaction.fire(this, createEvent("success", false, false));
-        transaction.commitIfDone();
+        transaction.succeed(this);
       } else {
         this.result = undefined;
         this.error = error;

@@ -12,6 +12,9 @@ export function transaction(binding) {
   const { createStringList } = binding.stringList;
   const { toDOMString } = binding.webidl;
 
+  // Whether a target hears events that do not bubble and are of a target within.
+  const captures = ({ listeners }) => listeners !== null && listeners.capturing > 0;
+
   class TransactionState extends EventTargetState {
     constructor(database, handle, mode, scope, durability) {
       super();
@@ -136,6 +139,13 @@ export function transaction(binding) {
         }
       }
       return notPrevented;
+    }
+
+    // Without an event, if nothing would hear it.
+    succeed(request) {
+      if (request.listeners !== null || captures(this) || captures(this.database)) this.fire(request, createEvent("success", false, false));
+      else if (this.state === "active") this.state = "inactive";
+      this.commitIfDone();
     }
 
     fail(request, event) {
