@@ -32,7 +32,7 @@ pub trait RowSource: fmt::Debug + Send + Sync {
 
     /// The values of many rows, whose keys may come in any order and more than once: calls `found` once for each, in any order, with its number, from 0, and what
     /// [`get_into`](Self::get_into) gives, until it breaks. `found` may ask the source.
-    fn multi_get<'k>(&self, keys: &mut dyn Iterator<Item = &'k [u8]>, found: OnRow<'_>) {
+    fn multi_get(&self, keys: &mut dyn Iterator<Item = &[u8]>, found: OnRow<'_>) {
         let mut value = Vec::new();
         for (n, key) in keys.enumerate() {
             let is_there = self.get_into(key, &mut value);
@@ -99,11 +99,7 @@ pub trait RowIter: fmt::Debug + Send {
 
     /// To many keys that rows may begin with: calls `found` once for each, in any order, with its number, from 0, and the first row at or behind it, if that row's
     /// key begins with it. `found` may ask the source. Afterwards it stands anywhere.
-    fn multi_seek<'k>(
-        &mut self,
-        prefixes: &mut dyn Iterator<Item = &'k [u8]>,
-        found: OnFirstRow<'_>,
-    ) {
+    fn multi_seek(&mut self, prefixes: &mut dyn Iterator<Item = &[u8]>, found: OnFirstRow<'_>) {
         for (n, prefix) in prefixes.enumerate() {
             found(n, self.first_row(prefix));
         }

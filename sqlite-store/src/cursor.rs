@@ -358,11 +358,7 @@ impl RowIter for Cursor {
         }
     }
 
-    fn multi_seek<'k>(
-        &mut self,
-        prefixes: &mut dyn Iterator<Item = &'k [u8]>,
-        found: OnFirstRow<'_>,
-    ) {
+    fn multi_seek(&mut self, prefixes: &mut dyn Iterator<Item = &[u8]>, found: OnFirstRow<'_>) {
         let parts = Arc::clone(&self.parts);
         lookups::multi_seek(prefixes, found, &|_| Some(Arc::clone(&parts)), self);
     }

@@ -262,7 +262,7 @@ impl Database {
             for key in keys {
                 statement.raw_bind_parameter(2, key)?;
                 let mut rows = statement.raw_query();
-                let found = match rows.next() {
+                let found: rusqlite::Result<_> = match rows.next() {
                     Ok(None) => Ok(Looked::Nothing),
                     Ok(Some(row)) => (|| {
                         let record_key = match index {
@@ -275,7 +275,7 @@ impl Database {
                     })(),
                     Err(error) => Err(error),
                 };
-                looked.push(found.unwrap_or_else(|_: rusqlite::Error| Looked::Failed));
+                looked.push(found.unwrap_or(Looked::Failed));
                 if page.len_bytes() >= PAGE_BYTES_MAX {
                     break;
                 }

@@ -87,11 +87,11 @@ fn each<'k>(
 }
 
 /// Does what [`RowSource::multi_get`](larder_backing_store::RowSource::multi_get) does. One row alone is looked up by `get_into`.
-pub(crate) fn multi_get<'k>(
-    keys: &mut dyn Iterator<Item = &'k [u8]>,
+pub(crate) fn multi_get(
+    keys: &mut dyn Iterator<Item = &[u8]>,
     found: OnRow<'_>,
     parts_of: PartsOf<'_>,
-    get_into: &dyn Fn(&[u8], &mut Vec<u8>) -> Result<bool, Error>,
+    get_into: impl Fn(&[u8], &mut Vec<u8>) -> Result<bool, Error>,
 ) {
     let mut value = Vec::new();
     let is_such = |table: &Table| table.looks_up_many() && table.is_of_records();
@@ -112,8 +112,8 @@ pub(crate) fn multi_get<'k>(
 }
 
 /// Does what [`RowIter::multi_seek`] does. One row alone is found by `iter`.
-pub(crate) fn multi_seek<'k>(
-    prefixes: &mut dyn Iterator<Item = &'k [u8]>,
+pub(crate) fn multi_seek(
+    prefixes: &mut dyn Iterator<Item = &[u8]>,
     found: OnFirstRow<'_>,
     parts_of: PartsOf<'_>,
     iter: &mut dyn RowIter,
@@ -315,6 +315,7 @@ mod tests {
 
     /// Where some bytes are others, what is read together is what is read alone, or an error; where alone there is an error, it is what was there.
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "SQLite reads files on the disk")]
     fn damage_leaves_what_can_be_read_alone() {
         let seed = std::env::var("LARDER_SEED").map_or(1, |seed| seed.parse().unwrap());
         let mut random = Random::new(seed);

@@ -22,10 +22,10 @@ impl RowSource for Parts {
         get_into(&self.0, key, value)
     }
 
-    fn multi_get<'k>(&self, keys: &mut dyn Iterator<Item = &'k [u8]>, found: OnRow<'_>) {
+    fn multi_get(&self, keys: &mut dyn Iterator<Item = &[u8]>, found: OnRow<'_>) {
         let parts_of = |_: &[u8]| Some(Arc::clone(&self.0));
         let get_into = |key: &[u8], value: &mut Vec<u8>| self.get_into(key, value);
-        lookups::multi_get(keys, found, &parts_of, &get_into);
+        lookups::multi_get(keys, found, &parts_of, get_into);
     }
 }
 

@@ -123,10 +123,10 @@ impl RowSource for LiveRows {
         reader.map_or(Ok(false), |reader| get_into(&reader.parts(), key, value))
     }
 
-    fn multi_get<'k>(&self, keys: &mut dyn Iterator<Item = &'k [u8]>, found: OnRow<'_>) {
+    fn multi_get(&self, keys: &mut dyn Iterator<Item = &[u8]>, found: OnRow<'_>) {
         let parts_of = |key: &[u8]| self.0.parts_of(key);
         let get_into = |key: &[u8], value: &mut Vec<u8>| self.get_into(key, value);
-        lookups::multi_get(keys, found, &parts_of, &get_into);
+        lookups::multi_get(keys, found, &parts_of, get_into);
     }
 }
 
@@ -206,11 +206,7 @@ impl RowIter for LiveIter {
         self.cursor().and_then(RowIter::record)
     }
 
-    fn multi_seek<'k>(
-        &mut self,
-        prefixes: &mut dyn Iterator<Item = &'k [u8]>,
-        found: OnFirstRow<'_>,
-    ) {
+    fn multi_seek(&mut self, prefixes: &mut dyn Iterator<Item = &[u8]>, found: OnFirstRow<'_>) {
         let moment = Arc::clone(&self.moment);
         lookups::multi_seek(prefixes, found, &|key| moment.parts_of(key), self);
     }
