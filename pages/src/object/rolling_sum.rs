@@ -73,7 +73,7 @@ fn quadruple<const BACK: usize>(
     }
 }
 
-/// Of the three windows before the last one: the sum, and what their bytes have more of by the windows behind them.
+/// Sums over the three windows before the last one: of their bytes, and of what these count more than in windows of their own.
 #[inline(always)]
 fn far_windows<const BACK: usize>(plain: &Tile, i: usize) -> (u8, u8) {
     let third = plain[i - 3 * BACK];
