@@ -30,7 +30,7 @@ pub(crate) struct Cursor {
     /// The value, if it does not lie in the page.
     value: Vec<u8>,
     brings_records: bool,
-    /// Rows of the table that it is in, or was in.
+    /// Rows of the table that it is in.
     page: Page,
     read: Read,
 }
@@ -52,9 +52,8 @@ enum Inside {
     /// In rows in memory: the number of the next one.
     Rows(Option<usize>),
     Table {
-        /// The number of the page's row that comes next, and of those there are.
+        /// The number of the page's row that comes next.
         next: usize,
-        len: usize,
         /// Where to ask on from, and whether what is there is meant, too; none if nothing is left.
         from: Option<(Place, bool)>,
         count: usize,
@@ -79,6 +78,7 @@ impl Cursor {
 
     /// To the first row at or beyond `key`, in the direction.
     fn position(&mut self, key: &[u8], forward: bool) -> Result<(), Error> {
+        self.page.clear();
         self.forward = forward;
         self.is_valid = false;
         let parts = Arc::clone(&self.parts);
@@ -115,6 +115,7 @@ impl Cursor {
 
     /// To the part's first row, in the direction, which is read by the next step.
     fn enter(&mut self, part: &Part) {
+        self.page.clear();
         self.inside = match &part.content {
             Content::Rows(rows) if self.forward => {
                 Inside::Rows(Some(0).filter(|_| !rows.is_empty()))
@@ -162,42 +163,38 @@ impl Cursor {
                 });
                 Ok(true)
             }
-            (
-                Inside::Table {
-                    next,
-                    len,
-                    from,
-                    count,
-                },
-                Content::Table(table),
-            ) => {
+            (Inside::Table { next, from, count }, Content::Table(table)) => {
                 let page = &mut self.page;
-                if next == len {
+                if *next == page.len() {
                     let Some((place, included)) = from.take() else {
                         return Ok(false);
                     };
-                    (*next, *len) = (0, 0);
+                    *next = 0;
                     let way = (included, self.forward);
                     match table.rows(page, &place, way, (*count, self.brings_records)) {
                         Ok(()) => {
-                            check_order(&place, page.rows(), self.forward)
-                                .map_err(|error| table.lost(error))?;
+                            let checked = check_order(&place, page.rows(), self.forward);
+                            checked.map_err(|error| {
+                                page.clear();
+                                table.lost(error)
+                            })?;
                             let last = page.len().checked_sub(1).filter(|_| !page.is_last);
                             let last = last.and_then(|last| page.row(last));
                             *from = last.map(|last| (last.place(), false));
                             *count = (*count * GROWTH).min(ROWS_AT_A_TIME);
-                            *len = page.len();
                         }
                         Err(error) if error.kind() == ErrorKind::Corruption => {
                             *page = rest(table, &place, self.forward);
-                            *len = page.len();
                             return Err(table.lost(error));
                         }
-                        Err(error) => return Err(error),
+                        Err(error) => {
+                            page.clear();
+                            return Err(error);
+                        }
                     }
                 }
                 let n = *next;
-                let Some(found) = page.row(n).filter(|_| n < *len) else {
+                let Some(found) = page.row(n) else {
                     return Ok(false);
                 };
                 *next += 1;
@@ -234,7 +231,6 @@ impl Inside {
     fn at(place: Place, included: bool) -> Self {
         Self::Table {
             next: 0,
-            len: 0,
             from: Some((place, included)),
             count: 1,
         }

@@ -1,7 +1,7 @@
 //! One database's file: what is asked of its tables.
 //!
 //! Keys are read from indexes of SQLite's, and with them values; where these cannot be read, each by its row's id: what is damaged in a table is lost alone, and
-//! has a key. A statement is asked for by its text, which costs as much as a look-up: so many look-ups are made with one ([`Database::look_up`]).
+//! has a key. A statement is asked for by its text, each time anew: so many look-ups are made with one ([`Database::look_up`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -150,7 +150,7 @@ mod tests {
     use crate::rows::Parts;
     use crate::write::NewDatabase;
 
-    /// The same rows without any way of its own to look for many: what the trait says of these.
+    /// Rows that are looked up one by one, by what the trait itself does.
     #[derive(Debug)]
     struct OneByOne(Parts);
 

@@ -100,8 +100,7 @@ pub(crate) fn note_name(
     connection.execute(sql, values).map(drop)
 }
 
-/// What is said for each of many records and entries. A statement that is prepared is found by its text, which costs a tenth of what it does then: here each is
-/// found once.
+/// What is said for each of many records and entries. A statement that is prepared is found by its text: here each is found once.
 pub(crate) struct Statements<'c> {
     connection: &'c Connection,
     insert_record: Option<CachedStatement<'c>>,
